@@ -1,0 +1,83 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Chat is a web chat as the agent needs it. It is declared here, where it is
+// used, and in built-in types only, so that a driver satisfies it without
+// importing this package. The agent makes one call at a time.
+//
+// An error of any method that tells more than its text implements [Fault].
+type Chat interface {
+	// Owner returns the id under which this profile and account sign their
+	// markers. It may load the page; it never sends anything.
+	Owner(ctx context.Context) (string, error)
+
+	// Send types the prompt into a new chat and lets exactly one request
+	// carry it. Before anything can leave, it calls commit with the chat's
+	// address, at most once; when commit fails, nothing leaves and Send
+	// returns commit's error wrapped. The message is the site's id of ours;
+	// it is empty when the site confirmed the send without naming it.
+	//
+	// An error whose Fault says MayHaveLeft()==false is a promise that no
+	// byte of the prompt left and that none will.
+	Send(ctx context.Context, prompt string, commit func(address string) error) (message string, err error)
+
+	// Read looks at the chat once. message is our message's id if known;
+	// after is the assistant message that ours follows in a continued chat.
+	// It opens no address outside the site.
+	Read(ctx context.Context, address, message, after string) (Turn, error)
+
+	// Find returns the addresses of the account's recent chats whose first
+	// message is exactly the prompt, newest first.
+	Find(ctx context.Context, prompt string) ([]string, error)
+}
+
+// Turn is what one read of a chat showed. It is an alias of an unnamed struct
+// so that a driver can return it without importing this package.
+type Turn = struct {
+	// Empty is positive evidence that our message is not there: the chat is
+	// ours, readable, complete, and holds no message at all (in a continued
+	// chat: the message we follow is there, childless and current).
+	Empty bool
+	// Message is the site's id of our message; empty when it is not there.
+	Message string
+	// Asked is the site's time of our message in unix seconds, 0 if unknown.
+	Asked int64
+	// Same says that our message's text equals what was sent, when Prompt
+	// text could be compared by its fingerprint (first 16 hex of sha256).
+	Fingerprint string
+	// Text is the answer so far, raw Markdown, without thinking.
+	Text string
+	// Progress grows while anything of the turn grows, thinking included.
+	Progress int
+	// Done is positive evidence that Text is the whole answer.
+	Done bool
+}
+
+// Fault is what the agent asks of a chat's error.
+type Fault interface {
+	error
+	// Class is one of design's failure classes ("login", "quota", …).
+	Class() string
+	// MayHaveLeft reports whether any byte of the prompt may have left.
+	MayHaveLeft() bool
+	// Useless reports that waiting alone changes nothing.
+	Useless() bool
+	// Until is when the site said to come back; zero if it did not.
+	Until() time.Time
+	// Hint is what a person can do, one sentence; may be empty.
+	Hint() string
+}
+
+// FaultOf returns the Fault in err's chain, or nil.
+func FaultOf(err error) Fault {
+	var f Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return nil
+}
