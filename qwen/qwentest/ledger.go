@@ -1,0 +1,245 @@
+package qwentest
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Entry is what the site knows of one prompt.
+type Entry struct {
+	Prompt     string   // sha256 of its text, hexadecimal
+	Size       int      // bytes of its text
+	Posted     int      // bodies with it, whole or in part, that reached the completions endpoint
+	Partial    int      // of these, cut bodies; their text is a beginning of this one
+	Accepted   int      // times it became a message of a chat
+	ChatIDs    []string // the chats it was posted to, in order, each once
+	Elsewhere  []string // paths of other requests whose body held it or a beginning of it
+	RequestIDs []string // X-Request-Id of the posted bodies, in order
+	Times      []time.Time
+}
+
+// Report is the ledger with what belongs to no prompt.
+type Report struct {
+	Entries    []Entry
+	Unread     int      // sends whose body the site did not read (unread-rst, unread-fin)
+	Violations []string // requests no client should make, such as deleting all chats
+}
+
+// Request is a line of the request log.
+type Request struct {
+	Time       time.Time
+	Method     string
+	Path       string // with the query
+	Proto      string
+	Status     int // 0 while it runs and when the connection was cut
+	Connection int64
+	Reused     bool // the connection had served a request before
+	RequestID  string
+	Fault      string // kinds of the faults that struck, by comma
+}
+
+type posted struct {
+	text, chat, requestID string
+	partial               bool
+	at                    time.Time
+}
+
+type ledger struct {
+	posts      []posted
+	accepted   map[string]int // text -> messages
+	elsewhere  []posted       // chat holds the path
+	unread     int
+	violations []string
+}
+
+func (s *Site) logRequest(r *http.Request) int {
+	c := connectionOf(r)
+	used := c.used.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, Request{
+		Time: s.now(), Method: r.Method, Path: r.URL.RequestURI(), Proto: r.Proto,
+		Connection: c.id, Reused: used > 1, RequestID: r.Header.Get("X-Request-Id"),
+	})
+	return len(s.requests) - 1
+}
+
+func (s *Site) finishRequest(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.index < len(s.requests) {
+		s.requests[c.index].Status = c.w.status
+		s.requests[c.index].Fault = c.note
+	}
+}
+
+// Requests returns the log of all requests, oldest first. Those under
+// /_rehearsal are not in it.
+func (s *Site) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Ledger returns an entry for every prompt that reached the site, in the order
+// of their arrival.
+func (s *Site) Ledger() []Entry { return s.Report().Entries }
+
+// Find returns the entry of a prompt's text; all zero when it never came.
+func (s *Site) Find(prompt string) Entry {
+	sum := Sum(prompt)
+	for _, e := range s.Ledger() {
+		if e.Prompt == sum {
+			return e
+		}
+	}
+	return Entry{Prompt: sum, Size: len(prompt)}
+}
+
+// Report returns the whole ledger.
+func (s *Site) Report() Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b book
+	for _, p := range s.ledger.posts {
+		if !p.partial {
+			b.entry(p.text).post(p)
+		}
+	}
+	for _, p := range s.ledger.posts {
+		if p.partial {
+			b.whole(p.text).post(p)
+		}
+	}
+	for _, p := range s.ledger.elsewhere {
+		if e := b.known(p.text); e != nil && !slices.Contains(e.Elsewhere, p.chat) {
+			e.Elsewhere = append(e.Elsewhere, p.chat)
+		}
+	}
+	for i, text := range b.texts {
+		b.entries[i].Accepted = s.ledger.accepted[text]
+	}
+	slices.SortStableFunc(b.entries, func(x, y *Entry) int { return cmp.Compare(x.Times[0].UnixNano(), y.Times[0].UnixNano()) })
+	report := Report{Unread: s.ledger.unread, Violations: slices.Clone(s.ledger.violations)}
+	for _, e := range b.entries {
+		report.Entries = append(report.Entries, *e)
+	}
+	return report
+}
+
+// book gathers entries; texts and entries run in parallel.
+type book struct {
+	texts   []string
+	entries []*Entry
+}
+
+func (b *book) entry(text string) *Entry {
+	if i := slices.Index(b.texts, text); i >= 0 {
+		return b.entries[i]
+	}
+	b.texts = append(b.texts, text)
+	b.entries = append(b.entries, &Entry{Prompt: Sum(text), Size: len(text)})
+	return b.entries[len(b.entries)-1]
+}
+
+// known finds the prompt that text is, or is a beginning of (at least eight bytes).
+func (b *book) known(text string) *Entry {
+	for i, t := range b.texts {
+		if t == text || len(text) >= 8 && strings.HasPrefix(t, text) {
+			return b.entries[i]
+		}
+	}
+	return nil
+}
+
+// whole finds the prompt that a cut body belongs to; failing that the part
+// gets an entry of its own.
+func (b *book) whole(part string) *Entry {
+	for i, t := range b.texts {
+		if strings.HasPrefix(t, part) {
+			return b.entries[i]
+		}
+	}
+	return b.entry(part)
+}
+
+func (e *Entry) post(p posted) {
+	e.Posted++
+	if p.partial {
+		e.Partial++
+	}
+	if p.chat != "" && !slices.Contains(e.ChatIDs, p.chat) {
+		e.ChatIDs = append(e.ChatIDs, p.chat)
+	}
+	e.RequestIDs = append(e.RequestIDs, p.requestID)
+	e.Times = append(e.Times, p.at)
+}
+
+// notePost writes down a body at the completions endpoint, before anything
+// else is done with it.
+func (s *Site) notePost(r *http.Request, raw []byte, partial bool) (texts []string) {
+	var body sendBody
+	if json.Unmarshal(raw, &body) == nil {
+		for _, m := range body.Messages {
+			texts = append(texts, m.Content)
+		}
+	} else if text, ok := beginning(raw); ok {
+		texts, partial = append(texts, text), true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, text := range texts {
+		s.ledger.posts = append(s.ledger.posts, posted{
+			text: text, chat: r.URL.Query().Get("chat_id"), requestID: r.Header.Get("X-Request-Id"),
+			partial: partial, at: s.now(),
+		})
+	}
+	return texts
+}
+
+// noteElsewhere writes down the strings in the body of another request.
+func (s *Site) noteElsewhere(path string, raw []byte) {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	eachString(v, func(text string) {
+		s.ledger.elsewhere = append(s.ledger.elsewhere, posted{text: text, chat: path})
+	})
+}
+
+func eachString(v any, do func(string)) {
+	switch v := v.(type) {
+	case string:
+		do(v)
+	case []any:
+		for _, e := range v {
+			eachString(e, do)
+		}
+	case map[string]any:
+		for _, e := range v {
+			eachString(e, do)
+		}
+	}
+}
+
+// beginning reads the first message's text from a cut body.
+func beginning(raw []byte) (string, bool) {
+	_, rest, ok := strings.Cut(string(raw), `"content":"`)
+	if !ok {
+		return "", false
+	}
+	for end := len(rest); end >= 0 && end > len(rest)-12; end-- { // a cut escape is at most 12 bytes long
+		var text string
+		if json.Unmarshal([]byte(`"`+rest[:end]+`"`), &text) == nil {
+			return text, true
+		}
+	}
+	return "", false
+}
