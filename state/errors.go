@@ -43,6 +43,7 @@ var hints = []struct {
 }{
 	{unix.ENOSPC, "free some space"},
 	{unix.EDQUOT, "free some space or raise the quota"},
+	{unix.EFBIG, "raise the limit of a file's size (ulimit -f)"},
 	{unix.EROFS, "mount it writable"},
 	{unix.EACCES, "check the owner and mode of the folder and file"},
 	{unix.EPERM, "check the owner and mode of the folder and file"},

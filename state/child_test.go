@@ -1,0 +1,3 @@
+package state
+
+func child(string) int { return 2 }
