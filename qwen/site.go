@@ -1,0 +1,163 @@
+package qwen
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Site is everything the driver takes for granted about the site: paths,
+// selectors, the names that its scripts leave in the page. Each list is tried
+// in order, the newest known form first, then forms that survive a change of
+// class names (aria-label, role).
+//
+// Source: public clients and page dumps of June to September 2026 (front end
+// 0.2.61 to 0.2.87). The page changes every few weeks; nothing outside this
+// file and js/ may name a selector or a path.
+type Site struct {
+	Home string `json:"home"` // path of a page with an empty composer
+	Auth string `json:"auth"` // path of the login page
+
+	NewChat     string `json:"new_chat"`    // path: POST makes a chat
+	Completions string `json:"completions"` // path: POST carries a prompt
+	Chat        string `json:"chat"`        // path prefix: GET reads one chat
+	List        string `json:"list"`        // path: GET lists chats, ?page=N
+	Account     string `json:"account"`     // path: GET says who is logged in
+
+	Composer []string `json:"composer"` // where the text goes
+	Send     []string `json:"send"`     // the send button
+	Stop     []string `json:"stop"`     // the stop button
+	Avatar   []string `json:"avatar"`   // seen only when logged in
+	LogIn    []string `json:"log_in"`   // seen only when logged out
+	Chooser  []string `json:"chooser"`  // overlays that can be skipped by a click
+	Punish   []string `json:"punish"`   // a check that asks for a person
+	Blocked  []string `json:"blocked"`  // marks of a whole page that asks for a person
+
+	Data  string   `json:"data"`  // global with the page's own data (user, models)
+	Ready []string `json:"ready"` // globals that exist once the scripts have initialised
+}
+
+// DefaultSite is the site as publicly known.
+func DefaultSite() Site {
+	return Site{
+		Home:        "/",
+		Auth:        "/auth",
+		NewChat:     "/api/v2/chats/new",
+		Completions: "/api/v2/chat/completions",
+		Chat:        "/api/v2/chats/",
+		List:        "/api/v2/chats/",
+		Account:     "/api/v1/auths/",
+		Composer: []string{
+			"textarea.message-input-textarea",
+			".message-input-container textarea",
+			"#dropzone-container textarea",
+			"textarea#chat-input",
+			"textarea[aria-label*='message' i], textarea[placeholder*='help' i]",
+			"main textarea, form textarea",
+			"textarea",
+		},
+		Send: []string{
+			".message-input-right-button-send .chat-prompt-send-button button.send-button",
+			"button.send-button",
+			"button[aria-label*='send' i]",
+			"button[aria-label*='发送'], button[aria-label*='Отправить' i]",
+			"#send-message-button",
+			"[role=button][aria-label*='send' i]",
+			"form button[type=submit]",
+		},
+		Stop: []string{
+			".chat-prompt-send-button button.stop-button",
+			"button.stop-button",
+			"button[aria-label*='stop' i], button[aria-label*='停止']",
+		},
+		Avatar: []string{
+			"button:has(img[alt='User profile'])",
+			".user-menu-btn",
+			"[aria-label='User menu' i]",
+		},
+		LogIn: []string{
+			"button.header-right-auth-button, a[href^='/auth']",
+		},
+		Chooser: []string{
+			".smrm .smrm-card__prefer-btn",
+			".satisfaction-rating__close",
+		},
+		Punish: []string{
+			"iframe#baxia-dialog-content",
+			"iframe[src*='_____tmd_____/punish']",
+			".baxia-dialog",
+			"#aliyunCaptcha-window-embed.aliyunCaptcha-show",
+		},
+		Blocked: []string{
+			"meta[name='aliyun_waf_aa'], meta[name='aliyun_waf_bb']",
+			"#waf_nc_block, #WAF_NC_WRAPPER, .waf-nc-wrapper, #nocaptcha, #waf-nc-traceid",
+		},
+		Data:  "__prerendered_data",
+		Ready: []string{"baxiaCommon", "__baxia__.baxiaPromptInit|baxiaInitialized"},
+	}
+}
+
+// uuidPattern is the shape of every chat id on the site.
+var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+
+// origin is the one place that the driver may open.
+type origin struct {
+	base *url.URL // scheme and host only
+}
+
+// parseOrigin reads the --site address. Plain http is for loopback only.
+func parseOrigin(site string) (origin, error) {
+	u, err := url.Parse(site)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return origin{}, fail(KindInvalid, "read the site's address", "%q is not an http(s) address", site)
+	}
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		return origin{}, fail(KindInvalid, "read the site's address", "%q: plain http is allowed for this machine only; use https", site)
+	}
+	return origin{&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}}, nil
+}
+
+// loopback reports whether the site runs on this machine.
+func (o origin) loopback() bool { return isLoopback(o.base.Hostname()) }
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// hostPort is the site's host and port as the proxy is asked for it.
+func (o origin) hostPort() string {
+	port := o.base.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[o.base.Scheme]
+	}
+	return net.JoinHostPort(o.base.Hostname(), port)
+}
+
+// url joins the origin and a path (which may carry a query).
+func (o origin) url(path string) string { return o.base.String() + path }
+
+// owns reports whether the address is of this origin.
+func (o origin) owns(u *url.URL) bool {
+	return u.Scheme == o.base.Scheme && strings.EqualFold(u.Host, o.base.Host)
+}
+
+// chatAddress is the address of a chat as it goes into the marker.
+func (o origin) chatAddress(id string) string { return o.url("/c/" + id) }
+
+// chatID returns the chat's id from an address, which must be this site's
+// origin with the path /c/<uuid> and nothing else: whoever can write the
+// folder must not be able to steer a logged-in browser.
+func (o origin) chatID(address string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err == nil && o.owns(u) && u.User == nil && u.RawQuery == "" {
+		if id, ok := strings.CutPrefix(u.Path, "/c/"); ok && uuidPattern.MatchString(id) {
+			return id, nil
+		}
+	}
+	return "", fail(KindInvalid, "open the chat", "the address %q is not a chat of %s", address, o.base)
+}
