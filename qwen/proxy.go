@@ -1,0 +1,294 @@
+package qwen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// proxyMode is what the proxy lets through to the site. Other hosts (scripts,
+// images) pass in every mode but modeClosed.
+type proxyMode int32
+
+const (
+	modeClosed   proxyMode = iota // nothing at all: the gate isn't armed yet
+	modeOpen                      // everything
+	modeShut                      // nothing to the site; its tunnels are cut
+	modeAllowOne                  // one new tunnel to the site, then as modeShut
+)
+
+// errShut is the answer to a tunnel that the mode forbids.
+var errShut = errors.New("the proxy is shut")
+
+// proxy is a SOCKS5 server on loopback, the browser's only way out. http and
+// https are tunnels alike; TLS stays end to end. It owns every tunnel, so
+// that those to the site can be cut at once and counted.
+type proxy struct {
+	site  string // host:port of the site
+	ln    net.Listener
+	dial  dialFunc
+	owner func(net.Conn) bool // is the peer one of ours?
+
+	mu      sync.Mutex
+	mode    proxyMode
+	one     *tunnel // the tunnel that modeAllowOne let through
+	tunnels map[*tunnel]struct{}
+	asked   time.Time // when a tunnel to the site was last asked for or cut
+
+	wg sync.WaitGroup
+}
+
+// dialFunc opens a connection towards host:port, resolving names.
+type dialFunc func(ctx context.Context, hostPort string) (net.Conn, error)
+
+// tunnel is one connection of the browser, from its request to its end.
+type tunnel struct {
+	site   bool
+	client net.Conn
+	cancel context.CancelFunc
+	sent   atomic.Int64 // bytes handed to the kernel towards the site
+
+	mu       sync.Mutex
+	upstream net.Conn
+	cut      bool
+}
+
+// newProxy listens on a free loopback port. The proxy starts closed.
+func newProxy(site string, dial dialFunc) (*proxy, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fail(KindBrowser, "open the browser's way out", "%w", err)
+	}
+	p := &proxy{site: site, ln: ln, dial: dial, owner: sameUser, tunnels: map[*tunnel]struct{}{}}
+	p.wg.Go(p.accept)
+	return p, nil
+}
+
+// address is host:port of the listener.
+func (p *proxy) address() string { return p.ln.Addr().String() }
+
+// close cuts everything and waits for the goroutines.
+func (p *proxy) close() {
+	p.ln.Close()
+	p.setMode(modeClosed)
+	p.wg.Wait()
+}
+
+func (p *proxy) accept() {
+	for {
+		conn, err := p.ln.Accept()
+		if err != nil {
+			return
+		}
+		p.wg.Go(func() { p.serve(conn) })
+	}
+}
+
+// setMode changes what may pass. Shutting cuts every tunnel to the site before
+// it returns; closing cuts all of them.
+func (p *proxy) setMode(m proxyMode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = m
+	p.one = nil
+	for t := range p.tunnels {
+		if m == modeClosed || (m == modeShut && t.site) {
+			t.close()
+			p.asked = time.Now()
+		}
+	}
+}
+
+// quiet reports how long ago the browser last asked for the site or lost a
+// tunnel to it. While it keeps asking, what the cut broke is still failing.
+func (p *proxy) quiet() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.asked)
+}
+
+// oneSent is how many bytes went out through the one tunnel that modeAllowOne
+// let through. 0 is proof that nothing left since the proxy was shut; it must
+// be read before the mode changes.
+func (p *proxy) oneSent() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.one == nil {
+		return 0
+	}
+	return p.one.sent.Load()
+}
+
+// enter registers a tunnel if the mode lets it through.
+func (p *proxy) enter(t *tunnel) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.site {
+		p.asked = time.Now()
+	}
+	switch {
+	case p.mode == modeClosed,
+		t.site && p.mode == modeShut,
+		t.site && p.mode == modeAllowOne && p.one != nil:
+		return errShut
+	case t.site && p.mode == modeAllowOne:
+		p.one = t
+	}
+	p.tunnels[t] = struct{}{}
+	return nil
+}
+
+func (p *proxy) leave(t *tunnel) {
+	t.close()
+	p.mu.Lock()
+	delete(p.tunnels, t)
+	p.mu.Unlock()
+}
+
+// serve speaks SOCKS5 with one connection of the browser and carries it.
+func (p *proxy) serve(conn net.Conn) {
+	defer conn.Close()
+	if !p.owner(conn) {
+		return
+	}
+	target, err := socksRequest(conn)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	t := &tunnel{site: target == p.site, client: conn, cancel: cancel}
+	if err := p.enter(t); err != nil {
+		socksReply(conn, socksNotAllowed)
+		return
+	}
+	defer p.leave(t)
+	upstream, err := p.dial(ctx, target)
+	if err != nil || !t.attach(upstream) {
+		socksReply(conn, socksUnreachable)
+		return
+	}
+	if err := socksReply(conn, socksOK); err != nil {
+		return
+	}
+	t.carry()
+}
+
+// attach gives the tunnel its far end; false when it was cut meanwhile.
+func (t *tunnel) attach(upstream net.Conn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cut {
+		upstream.Close()
+		return false
+	}
+	t.upstream = upstream
+	return true
+}
+
+// close cuts both ends. It is safe to call more than once.
+func (t *tunnel) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cut = true
+	t.cancel()
+	t.client.Close()
+	if t.upstream != nil {
+		t.upstream.Close()
+	}
+}
+
+// carry copies both ways until either side ends, then cuts the other: a half
+// open tunnel has no use here, and a kernel buffer must not outlive it.
+func (t *tunnel) carry() {
+	done := make(chan struct{}, 2)
+	go func() { io.Copy(countingWriter{t}, t.client); done <- struct{}{} }()
+	go func() { io.Copy(t.client, t.upstream); done <- struct{}{} }()
+	<-done
+	t.close()
+	<-done
+}
+
+// countingWriter counts before it writes, so that a count of 0 is proof.
+type countingWriter struct{ t *tunnel }
+
+func (w countingWriter) Write(b []byte) (int, error) {
+	w.t.sent.Add(int64(len(b)))
+	return w.t.upstream.Write(b)
+}
+
+// SOCKS5 (RFC 1928), as much as a browser needs: no authentication, CONNECT,
+// names and addresses.
+const (
+	socksVersion     = 5
+	socksConnect     = 1
+	socksOK          = 0
+	socksNotAllowed  = 2
+	socksUnreachable = 4
+)
+
+// socksRequest reads the greeting and the request and returns host:port.
+func socksRequest(conn net.Conn) (string, error) {
+	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	defer conn.SetDeadline(time.Time{})
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(conn, head); err != nil {
+		return "", err
+	}
+	if head[0] != socksVersion {
+		return "", fmt.Errorf("not SOCKS5: version %d", head[0])
+	}
+	if _, err := io.ReadFull(conn, make([]byte, head[1])); err != nil {
+		return "", err
+	}
+	if _, err := conn.Write([]byte{socksVersion, 0}); err != nil {
+		return "", err
+	}
+	request := make([]byte, 4)
+	if _, err := io.ReadFull(conn, request); err != nil {
+		return "", err
+	}
+	if request[1] != socksConnect {
+		socksReply(conn, 7)
+		return "", fmt.Errorf("SOCKS command %d is not CONNECT", request[1])
+	}
+	return socksTarget(conn, request[3])
+}
+
+// socksTarget reads an address of the given type and a port.
+func socksTarget(conn net.Conn, kind byte) (string, error) {
+	var size int
+	switch kind {
+	case 1:
+		size = net.IPv4len
+	case 4:
+		size = net.IPv6len
+	case 3:
+		length := make([]byte, 1)
+		if _, err := io.ReadFull(conn, length); err != nil {
+			return "", err
+		}
+		size = int(length[0])
+	default:
+		return "", fmt.Errorf("SOCKS address type %d is unknown", kind)
+	}
+	rest := make([]byte, size+2)
+	if _, err := io.ReadFull(conn, rest); err != nil {
+		return "", err
+	}
+	host := string(rest[:size])
+	if kind != 3 {
+		host = net.IP(rest[:size]).String()
+	}
+	return net.JoinHostPort(host, fmt.Sprint(int(rest[size])<<8|int(rest[size+1]))), nil
+}
+
+func socksReply(conn net.Conn, code byte) error {
+	_, err := conn.Write([]byte{socksVersion, code, 0, 1, 0, 0, 0, 0, 0, 0})
+	return err
+}
