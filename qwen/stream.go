@@ -1,0 +1,211 @@
+package qwen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// stream is the site's answer as it comes: frames of "data: {json}", or one
+// JSON document when the site refuses. Only its first words and its end are
+// used; the answer's text is read from the chat, which has all of it.
+type stream struct {
+	tab      context.Context
+	watch    *networkWatch
+	id       string
+	response response
+	buf      []byte // bytes not yet read as frames
+	head     []byte // the first bytes, for a reply that is no stream
+	over     bool   // no more bytes will come
+	finished bool   // the answer's last frame was seen
+}
+
+// created is what the site's first frame says.
+type created struct {
+	Chat    string `json:"chat_id"`
+	Message string `json:"parent_id"` // ours
+	Answer  string `json:"response_id"`
+}
+
+// frame is one frame of the stream.
+type frame struct {
+	Created *created `json:"response.created"`
+	Choices []struct {
+		Delta struct {
+			Phase  string `json:"phase"`
+			Status string `json:"status"`
+		} `json:"delta"`
+	} `json:"choices"`
+}
+
+// headLimit is how much of a reply is kept for the case that it is no stream.
+const headLimit = 64 << 10
+
+func newStream(tab context.Context, w *networkWatch, id string, r response) *stream {
+	s := &stream{tab: tab, watch: w, id: id, response: r}
+	buffered, err := chromedp.Call(tab, network.StreamResourceContent,
+		network.StreamResourceContentParams{RequestID: network.RequestID(id)})
+	if err != nil {
+		// The reply is complete already, or can't be streamed.
+		s.whole()
+		return s
+	}
+	s.add(buffered.BufferedData)
+	return s
+}
+
+// whole reads a reply that is complete.
+func (s *stream) whole() {
+	r, err := chromedp.Call(s.tab, network.GetResponseBody, network.GetResponseBodyParams{RequestID: network.RequestID(s.id)})
+	s.over = true
+	if err == nil {
+		s.add(r.Body)
+	}
+}
+
+func (s *stream) add(b []byte) {
+	s.buf = append(s.buf, b...)
+	if room := headLimit - len(s.head); room > 0 {
+		s.head = append(s.head, b[:min(room, len(b))]...)
+	}
+}
+
+// first waits for the frame that names our message. An empty created without
+// error means that the reply ended or stayed silent: the chat must tell.
+func (s *stream) first(ctx context.Context) (created, error) {
+	const op = "send the prompt"
+	limit := time.After(namedTimeout)
+	for {
+		for {
+			f, ok := s.next()
+			if !ok {
+				break
+			}
+			if f.Created != nil {
+				return *f.Created, nil
+			}
+		}
+		if err := s.refusal(op); err != nil {
+			return created{}, err
+		}
+		if s.over {
+			return created{}, nil
+		}
+		select {
+		case raw, ok := <-s.watch.data:
+			s.take(raw, ok)
+		case raw, ok := <-s.watch.finished:
+			s.note(raw, ok)
+		case raw, ok := <-s.watch.failures:
+			s.note(raw, ok)
+		case <-s.tab.Done():
+			s.over = true
+		case <-ctx.Done():
+			return created{}, nil
+		case <-limit:
+			return created{}, nil
+		}
+	}
+}
+
+// end follows the stream to its last frame or its break, and reports whether
+// there is reason to look at the chat now.
+func (s *stream) end() bool {
+	for !s.over && !s.finished {
+		for {
+			if _, ok := s.next(); !ok {
+				break
+			}
+		}
+		if s.finished {
+			break
+		}
+		select {
+		case raw, ok := <-s.watch.data:
+			s.take(raw, ok)
+		case raw, ok := <-s.watch.finished:
+			s.note(raw, ok)
+		case raw, ok := <-s.watch.failures:
+			s.note(raw, ok)
+		case <-s.tab.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// take adds a data event's bytes.
+func (s *stream) take(raw []byte, ok bool) {
+	if !ok {
+		s.over = true
+	} else if ev, mine := s.watch.ours(raw); mine {
+		s.add(bytesOf(ev.Data))
+	}
+}
+
+// note ends the stream when the event says so, after what is still queued.
+func (s *stream) note(raw []byte, ok bool) {
+	if _, mine := s.watch.ours(raw); ok && !mine {
+		return
+	}
+	for quiet := time.After(100 * time.Millisecond); !s.over; {
+		select {
+		case more, ok := <-s.watch.data:
+			s.take(more, ok)
+		case <-quiet:
+			s.over = true
+		}
+	}
+}
+
+// next returns the next whole frame. Lines that are none are passed over.
+func (s *stream) next() (frame, bool) {
+	for {
+		line, rest, ok := bytes.Cut(s.buf, []byte("\n"))
+		if !ok {
+			if !s.over || len(s.buf) == 0 {
+				return frame{}, false
+			}
+			line, rest = s.buf, nil
+		}
+		s.buf = rest
+		line, ok = bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+		var f frame
+		if !ok || json.Unmarshal(bytes.TrimSpace(line), &f) != nil {
+			continue
+		}
+		for _, c := range f.Choices {
+			if c.Delta.Phase == "answer" && c.Delta.Status == "finished" {
+				s.finished = true
+			}
+		}
+		return f, true
+	}
+}
+
+// refusal is what the reply says when it is no stream of an answer: one JSON
+// document, framed or not, with the site's no; or an HTTP status.
+func (s *stream) refusal(op string) error {
+	body := bytes.TrimSpace(s.head)
+	for line := range bytes.Lines(body) {
+		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok && json.Valid(data) {
+			if err := (reply{Status: 200, Body: string(data)}).check(op, time.Now()); err != nil {
+				return err
+			}
+		}
+	}
+	r := reply{Status: s.response.Status, Type: s.response.Type, Body: string(body)}
+	switch {
+	case len(body) == 0 && s.over && r.Status >= 400:
+		return r.checkStatus(op)
+	case len(body) > 0 && !bytes.HasPrefix(body, []byte("data:")) && !bytes.HasPrefix(body, []byte(":")) &&
+		!bytes.HasPrefix(body, []byte("event:")) && !bytes.HasPrefix(body, []byte("id:")) &&
+		(json.Valid(body) || s.over):
+		return r.check(op, time.Now())
+	}
+	return nil
+}
