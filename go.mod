@@ -22,3 +22,5 @@ require (
 	golang.org/x/term v0.48.0
 	pgregory.net/rapid v1.3.0
 )
+
+require golang.org/x/text v0.43.0 // indirect

@@ -1,0 +1,143 @@
+package qwen
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// loginCookie carries the login; the page keeps the same token in its local
+// storage.
+const loginCookie = "token"
+
+// Login opens the site's login page in a visible window and returns when a
+// person has logged in there. It never types anything itself.
+func (c *Client) Login(ctx context.Context) error {
+	const op = "log in"
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		e := fail(KindLogin, op, "there is no display to show a window on")
+		e.Advice = "over ssh use 'ssh -X', or bring a login along: 'watcher login --token-stdin' or 'watcher login --cookies FILE'"
+		return e
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.stop()
+	p, err := c.openPage(ctx, c.options.Table.Auth)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for {
+		if s, err := p.look(ctx); err == nil && strings.HasPrefix(s.Href, c.site.base.String()) && p.whoami(ctx) == nil {
+			return nil
+		}
+		if p.ctx.Err() != nil || !p.alive() {
+			return fail(KindLogin, op, "the window was closed before anybody was logged in")
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return fail(KindLogin, op, "%w", err)
+		}
+	}
+}
+
+// UseToken brings in a login token from elsewhere and proves that it works.
+func (c *Client) UseToken(ctx context.Context, token string) error {
+	token = strings.TrimSpace(token)
+	token = strings.TrimSpace(strings.TrimPrefix(token, "Bearer "))
+	expires, err := tokenExpiry(token)
+	if err != nil {
+		return err
+	}
+	if !expires.IsZero() && time.Now().After(expires) {
+		return fail(KindLogin, "use the token", "it expired on %s", expires.Format(time.DateOnly))
+	}
+	return c.UseCookies(ctx, []Cookie{{Name: loginCookie, Value: token, Domain: c.site.base.Hostname(), Path: "/",
+		Secure: c.site.base.Scheme == "https", Expires: expires}})
+}
+
+// tokenExpiry reads when a token ends, from the token itself (a JWT); zero if
+// it doesn't say.
+func tokenExpiry(token string) (time.Time, error) {
+	const op = "use the token"
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}, fail(KindInvalid, op, "it is not a login token (three parts with dots between them)")
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	var c struct {
+		Expires float64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(claims, &c) != nil {
+		return time.Time{}, fail(KindInvalid, op, "its middle part is not understood")
+	}
+	if c.Expires == 0 {
+		return time.Time{}, nil
+	}
+	return time.Unix(int64(c.Expires), 0), nil
+}
+
+// UseCookies brings in the site's cookies from another browser and proves that
+// they log in. Cookies of other sites are left out.
+func (c *Client) UseCookies(ctx context.Context, cookies []Cookie) error {
+	const op = "use the cookies"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var params []*network.CookieParam
+	token := ""
+	for _, k := range cookies {
+		if !k.belongs(c.site.base.Hostname()) {
+			continue
+		}
+		params = append(params, k.param(c.site))
+		if k.Name == loginCookie {
+			token = k.Value
+		}
+	}
+	if len(params) == 0 {
+		return fail(KindInvalid, op, "none is for %s", c.site.base.Hostname())
+	}
+	b, err := c.running(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := chromedp.CallBrowser(b.ctx, storage.SetCookies, storage.SetCookiesParams{Cookies: params}); err != nil {
+		return fail(KindBrowser, op, "%w", err)
+	}
+	if err := c.keepToken(ctx, token); err != nil {
+		return err
+	}
+	_, err = c.fresh(ctx)
+	return err
+}
+
+// keepToken puts the token where the page looks for it.
+func (c *Client) keepToken(ctx context.Context, token string) error {
+	if token == "" {
+		return nil
+	}
+	p, err := c.openPage(ctx, c.options.Table.Home)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if _, err := p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
+		return !s.Loading && strings.HasPrefix(s.Href, c.site.base.String()), nil
+	}, func(pageState, error) error {
+		return fail(KindUnreachable, "use the token", "the page does not load")
+	}); err != nil {
+		return err
+	}
+	tab, cancel := p.within(ctx)
+	defer cancel()
+	if _, err := call[string](tab, "token", token); err != nil {
+		return fail(KindBrowser, "use the token", "the page keeps no data: %s", oneLine(strings.ReplaceAll(err.Error(), token, "…"), 200))
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package qwen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// reply is one answer of the site, as js/get.js returns it.
+type reply struct {
+	Status int    `json:"status"` // 0: there was none
+	Actual int    `json:"actual"` // the site's x-actual-status-code, 0 if absent
+	Type   string `json:"type"`   // content type
+	Path   string `json:"path"`   // where redirects led
+	Body   string `json:"body"`
+	Failed string `json:"failed"` // why there was none
+}
+
+// envelope is the union of the shapes in which the site says no. It says so
+// with HTTP 200 nearly always, so the body decides, never the status alone.
+type envelope struct {
+	Success *bool           `json:"success"`
+	Ret     []string        `json:"ret"`    // the gate of the site's own protection
+	Detail  json.RawMessage `json:"detail"` // v1 calls
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// trouble is the part of an envelope that says what is wrong.
+type trouble struct {
+	Code    string          `json:"code"`
+	Details json.RawMessage `json:"details"`
+	Message string          `json:"message"`
+	Hours   float64         `json:"num"` // with RateLimited: hours to wait
+	Status  *bool           `json:"status"`
+}
+
+// text is what the trouble says, in one line.
+func (t trouble) text() string {
+	var s string
+	if json.Unmarshal(t.Details, &s) != nil {
+		s = string(t.Details)
+	}
+	for _, part := range []string{t.Message, t.Code} {
+		if part != "" && !strings.Contains(s, part) {
+			s = strings.TrimSpace(part + " " + s)
+		}
+	}
+	return oneLine(s, 200)
+}
+
+// check returns nil for a reply that is a plain success, and the class of
+// trouble otherwise.
+func (r reply) check(op string, now time.Time) error {
+	if r.Status == 0 {
+		return fail(KindUnreachable, op, "%s", firstOf(r.Failed, "no reply"))
+	}
+	body := strings.TrimSpace(r.Body)
+	if !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[") {
+		return r.checkPage(op, body)
+	}
+	var e envelope
+	if strings.HasPrefix(body, "{") {
+		if err := json.Unmarshal([]byte(body), &e); err != nil {
+			return fail(KindUnreachable, op, "the reply is cut or not JSON: %w", err)
+		}
+	}
+	if err := e.check(op, now); err != nil {
+		return err
+	}
+	return r.checkStatus(op)
+}
+
+// checkPage judges a reply that should have been JSON and is a page or text.
+func (r reply) checkPage(op, body string) error {
+	low := strings.ToLower(body)
+	switch {
+	case strings.Contains(low, "aliyun_waf") || strings.Contains(low, "waf_nc") || strings.Contains(low, "/punish"):
+		return fail(KindChallenge, op, "the site shows a check page")
+	case r.Status >= 400:
+		return r.checkStatus(op)
+	}
+	return fail(KindSiteChanged, op, "the reply is not JSON but %s: %q", firstOf(r.Type, "unknown"), oneLine(body, 80))
+}
+
+// checkStatus judges by the HTTP status alone, when the body says nothing.
+func (r reply) checkStatus(op string) error {
+	status := max(r.Status, r.Actual)
+	switch {
+	case status < 400:
+		return nil
+	case status == 401:
+		return fail(KindLogin, op, "HTTP %d", status)
+	case status == 404:
+		return fail(KindGone, op, "HTTP %d", status)
+	case status == 429:
+		return fail(KindQuota, op, "HTTP %d", status)
+	case status >= 500 || status == 408 || status == 425:
+		return fail(KindUnreachable, op, "the site answers HTTP %d", status)
+	}
+	return fail(KindSiteChanged, op, "HTTP %d: %s", status, oneLine(r.Body, 120))
+}
+
+// check classifies an envelope; nil when it says no trouble.
+func (e envelope) check(op string, now time.Time) error {
+	for _, ret := range e.Ret {
+		if strings.Contains(ret, "FAIL_SYS_USER_VALIDATE") || strings.Contains(ret, "RGV587") {
+			return fail(KindChallenge, op, "the site asks for a person (%s)", oneLine(ret, 60))
+		}
+	}
+	if e.Detail != nil && strings.Contains(string(e.Detail), "401") {
+		return fail(KindLogin, op, "the site says %s", oneLine(string(e.Detail), 60))
+	}
+	if t, ok := e.trouble(); ok {
+		return t.check(op, now)
+	}
+	return nil
+}
+
+// trouble finds the part that says what is wrong, wherever it stands.
+func (e envelope) trouble() (trouble, bool) {
+	var t trouble
+	if len(e.Error) > 0 && string(e.Error) != "null" && string(e.Error) != "false" {
+		if json.Unmarshal(e.Error, &t) != nil {
+			t.Message = string(e.Error)
+		}
+		return t, true
+	}
+	if e.Success != nil && !*e.Success {
+		if json.Unmarshal(e.Data, &t) != nil || (t.Code == "" && t.Message == "" && t.Details == nil) {
+			t = trouble{Code: e.Code, Message: e.Message}
+		}
+		return t, true
+	}
+	if e.Success != nil && json.Unmarshal(e.Data, &t) == nil && t.Status != nil && !*t.Status {
+		return t, true
+	}
+	return trouble{}, false
+}
+
+// check turns what the site says into a class.
+func (t trouble) check(op string, now time.Time) error {
+	said := t.text()
+	low := strings.ToLower(said)
+	code := strings.ToLower(t.Code)
+	switch {
+	case code == "ratelimited" || code == "rate_limited":
+		e := fail(KindQuota, op, "the site says: %s", said)
+		if t.Hours > 0 {
+			e.When = now.Add(time.Duration(t.Hours * float64(time.Hour)))
+		}
+		return e
+	case code == "quota_limit" || strings.Contains(low, "quota exceeded"):
+		return fail(KindQuota, op, "the site says: %s", said)
+	case code == "not_found":
+		return fail(KindGone, op, "the site says: %s", said)
+	case code == "unauthorized" || code == "401" || code == "authenticationfailed" || code == "tokenexpired":
+		return fail(KindLogin, op, "the site says: %s", said)
+	case code == "data_inspection_failed":
+		return fail(KindFiltered, op, "the site refuses the text: %s", said)
+	case code == "chat_in_progress" || strings.Contains(low, "chat is in progress"):
+		return fail(KindUnreachable, op, "the chat is busy: %s", said)
+	case strings.Contains(low, "request is ended") || strings.Contains(low, "request is finished"):
+		return fail(KindGeneration, op, "the site says: %s", said)
+	case code == "internal_error" || busyWords(low):
+		return fail(KindUnreachable, op, "the site is overloaded: %s", said)
+	}
+	return fail(KindSiteChanged, op, "the site refuses and the reason isn't known: %s", firstOf(said, "none given"))
+}
+
+// busyWords recognises an overloaded server in an error's text (never in an
+// answer's).
+func busyWords(low string) bool {
+	for _, words := range []string{"service busy", "server is busy", "too many visits", "overload", "try again later"} {
+		if strings.Contains(low, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneLine makes a text fit for an error: one line, at most limit characters.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return s
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// decode reads the data of a checked reply into a value.
+func decode[T any](r reply, op string) (T, error) {
+	var whole struct {
+		Data T `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(r.Body), &whole); err != nil {
+		return whole.Data, fail(KindSiteChanged, op, "%w", fmt.Errorf("the reply has another shape: %w", err))
+	}
+	return whole.Data, nil
+}
