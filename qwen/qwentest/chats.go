@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (s *Site) promptsOf(r *http.Request) string {
 	defer s.mu.Unlock()
 	id := r.URL.Query().Get("chat_id")
 	if id == "" {
-		id = strings.TrimPrefix(r.URL.Path, "/api/v2/chats/")
+		id = path.Base(r.URL.Path)
 	}
 	ch := s.chats[id]
 	if ch == nil {

@@ -1,6 +1,9 @@
 package qwentest
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -76,6 +79,15 @@ const (
 	OnOther  = "other"  // the remaining API
 	OnAny    = "any"    // all of these
 )
+
+// Kinds lists every fault.
+var Kinds = []Kind{
+	DropRST, DropFIN, LoseRST, LoseFIN, UnreadRST, UnreadFIN, PartialRST, PartialFIN,
+	HeadersRST, Cut, CutRST, Hang, Slow, Open, Status, Quota,
+	TokenQuota, Challenge, ChallengeHTML, Busy, ServerBusy, Unauthorized, Internal, Garbage,
+	NotFound, Inspect, StreamError, Empty, Stuck, Killed, ThinkingOnly, Dual,
+	Late, Gone, Pace, Pause, Continue, WrongChat,
+}
 
 // Always as Times makes a fault stand until [Site.Clear].
 const Always = -1
@@ -196,6 +208,42 @@ func (s *Site) take(on, text string, reused, early bool) faults {
 			f.Times--
 		}
 		out = append(out, *f)
+	}
+	return out
+}
+
+// faultsFrom adds the faults of a JSON object or an array of objects.
+func (s *Site) faultsFrom(raw []byte) error {
+	var many []json.RawMessage
+	if json.Unmarshal(raw, &many) != nil {
+		many = []json.RawMessage{raw}
+	}
+	var out []Fault
+	for _, one := range many {
+		var f Fault
+		if err := apply(&f, one); err != nil {
+			return err
+		}
+		if !slices.Contains(Kinds, f.Kind) {
+			return fmt.Errorf("add a fault: there is no kind %q", f.Kind)
+		}
+		out = append(out, f)
+	}
+	for _, f := range out {
+		s.Fault(f)
+	}
+	return nil
+}
+
+// standing are the faults that can still strike.
+func (s *Site) standing() []map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := []map[string]any{}
+	for _, f := range s.script {
+		if f.Times != 0 {
+			out = append(out, readable(*f))
+		}
 	}
 	return out
 }

@@ -57,7 +57,8 @@ type Options struct {
 	Edits               string        // how the page changes the text it sends: "trim", "crlf", "nbsp", "collapse"
 	MaxTyped            int           // longer prompts (characters): pressing send does nothing; 0 no limit
 	PageRetry           int           // the page itself repeats a send that failed on the network, so often
-	DoubleSubmit        bool          // one press on send submits twice
+	DoubleSubmit        string        // one press on send submits twice: "chat" in two chats, "post" twice in one
+	GuestPopup          bool          // guests are asked to log in, "Stay logged out"
 	IgnoreClicks        int           // the first so many presses on send do nothing
 	Autosave            bool          // drafts are posted while somebody types
 	AskTitle            bool          // after an answer the page posts the prompt to get a title

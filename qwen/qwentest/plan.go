@@ -12,6 +12,7 @@ type frame struct {
 	phase, status    string
 	text             string   // adds to the phase's text
 	titles, thoughts []string // replace what there was
+	cutShort         bool     // the end of an answer that was too long
 	failure          obj      // an error in place of a piece; the last frame then
 }
 
@@ -20,7 +21,6 @@ type plan struct {
 	frames   []frame
 	never    bool   // it does not end
 	killed   string // the server gave up: details of the error frame at the end of the stream
-	more     bool   // ended by length, there is a Continue button
 	unlisted bool
 }
 
@@ -116,6 +116,9 @@ func (r *response) parts(st state, o Options) ([]obj, string) {
 			last["extra"] = summary(f)
 			continue
 		}
+		if f.cutShort {
+			last["extra"] = obj{"finish_reason": "length"}
+		}
 		all.WriteString(f.text)
 		last["content"] = all.String()
 	}
@@ -158,7 +161,7 @@ func planFor(prompt string, fs faults, o Options) plan {
 	}
 	if f, ok := fs.get(Continue); ok {
 		b.keep(2 + f.n(10))
-		b.plan.more = true
+		b.add(frame{phase: "answer", status: "finished", cutShort: true})
 	}
 	if f, ok := fs.get(Inspect); ok {
 		b.fail(2+f.n(3), obj{"code": "data_inspection_failed", "details": "The content may contain inappropriate material."})
@@ -209,9 +212,10 @@ func (b *planner) keep(n int) {
 	if n < len(b.plan.frames) {
 		b.plan.frames = b.plan.frames[:n]
 	}
+	b.at = b.plan.frames[len(b.plan.frames)-1].at + b.pace
 }
 
 func (b *planner) fail(n int, failure obj) {
 	b.keep(n)
-	b.plan.frames = append(b.plan.frames, frame{at: b.plan.frames[len(b.plan.frames)-1].at + b.pace, failure: failure})
+	b.add(frame{failure: failure})
 }

@@ -98,7 +98,7 @@ func (v *Server) enter() bool {
 }
 
 func (v *Server) secure(l net.Listener, mode Mode) (net.Listener, error) {
-	certificate, err := newCertificate()
+	certificate, err := certificateOnce()
 	if err != nil {
 		_ = l.Close()
 		return nil, err
@@ -112,13 +112,21 @@ func (v *Server) secure(l net.Listener, mode Mode) (net.Listener, error) {
 		protocols.SetHTTP1(true)
 	}
 	v.http.Protocols = protocols
-	sum := sha256.Sum256(certificate.Leaf.RawSubjectPublicKeyInfo)
-	v.SPKI = base64.StdEncoding.EncodeToString(sum[:])
+	v.SPKI = spki(certificate.Leaf)
 	v.CertPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
 	v.URL = "https://" + l.Addr().String()
 	v.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{next}, MinVersion: tls.VersionTLS12}
 	return tls.NewListener(l, v.http.TLSConfig), nil
 }
+
+func spki(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// certificateOnce gives all servers of a process one certificate, so that a
+// browser started for one of them trusts them all.
+var certificateOnce = sync.OnceValues(newCertificate)
 
 // newCertificate makes a self-signed certificate for the loopback addresses.
 func newCertificate() (tls.Certificate, error) {

@@ -19,7 +19,8 @@ type Site struct {
 	connections atomic.Int64
 
 	mu       sync.Mutex
-	options  Options
+	asked    Options             // as they were given
+	options  Options             // with the defaults filled in
 	accounts map[string]*account // by id
 	chats    map[string]*chat    // by id
 	script   []*Fault
@@ -31,7 +32,7 @@ type Site struct {
 // New makes a site with one account, [DefaultAccount].
 func New(options Options) *Site {
 	s := &Site{
-		secret: []byte(rand.Text()), options: options.filled(),
+		secret: []byte(rand.Text()), asked: options, options: options.filled(),
 		accounts: map[string]*account{}, chats: map[string]*chat{}, wishes: map[string]int{},
 	}
 	s.account(DefaultAccount)
@@ -43,8 +44,8 @@ func New(options Options) *Site {
 func (s *Site) Configure(change func(*Options)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.options)
-	s.options = s.options.filled()
+	change(&s.asked)
+	s.options = s.asked.filled()
 }
 
 // Options returns the options in force.

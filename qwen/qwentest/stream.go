@@ -108,6 +108,9 @@ func (c *call) frame(r *response, f frame, tokens int) {
 	if f.phase == "thinking_summary" {
 		delta["extra"] = summary(f)
 	}
+	if f.cutShort {
+		delta["extra"] = obj{"finish_reason": "length"}
+	}
 	c.event(obj{
 		"choices":     []obj{{"delta": delta}},
 		"response_id": r.id, "timestamp": c.options.Clock.Now().Unix(),

@@ -1,0 +1,38 @@
+// The controls round the composer: model, thinking mode, overlays.
+const Controls = (() => {
+  const { cfg, h, at } = Core;
+  const name = (id) => cfg.models.find((m) => m.id === id)?.name ?? id;
+
+  function toggle(menu) { menu.hidden = !menu.hidden; }
+
+  // model draws the selector of the chosen generation of the markup.
+  function model(state, choose) {
+    const row = (m) => h("div", {
+      class: cfg.jun ? "ant-dropdown-menu-item" : "wms-list__item", role: "option", "aria-selected": String(m.id === state.model),
+      onclick: () => { choose(m.id); menu.hidden = true; },
+    }, m.name);
+    const menu = h("div", { class: cfg.jun ? "ant-dropdown" : "wms-list", role: "listbox", hidden: true }, ...cfg.models.map(row));
+    const label = h("span", { class: "model-label" }, name(state.model));
+    const open = cfg.jun
+      ? h("span", { class: "ant-dropdown-trigger", onclick: () => toggle(menu) }, h("div", { class: "model-selector-text" }, label, " ▾"))
+      : h("button", { class: "wms-trigger", type: "button", "aria-label": "Select Model", onclick: () => toggle(menu) }, label, " ▾");
+    at("model").replaceChildren(open, menu);
+  }
+
+  function thinking(state, choose) {
+    const option = (mode) => h("div", { class: "ant-select-item-option", role: "option", onclick: () => { choose(mode); menu.hidden = true; } }, mode);
+    const menu = h("div", { class: "ant-select-dropdown", hidden: true }, ...["Auto", "Thinking", "Fast"].map(option));
+    at("thinking").replaceChildren(
+      h("div", { class: "ant-select qwen-select-thinking", onclick: () => toggle(menu) },
+        h("span", { class: "qwen-select-thinking-label-text" }, state.thinking)), menu);
+  }
+
+  // guestPopup asks a guest to log in.
+  function guestPopup() {
+    const box = h("div", { class: "guest-popup", role: "dialog" }, h("p", {}, "Log in for more."),
+      h("a", { href: "/auth?action=signin" }, cfg.labels.LogIn),
+      h("button", { type: "button", onclick: () => box.remove() }, "Stay logged out"));
+    document.body.append(box);
+  }
+  return { model, thinking, guestPopup };
+})();

@@ -1,0 +1,148 @@
+package qwentest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
+)
+
+// browser is the one Chromium of all browser tests, started when first needed.
+var browser struct {
+	once   sync.Once
+	ctx    context.Context
+	cancel func()
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if browser.cancel != nil {
+		browser.cancel()
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func startBrowser() {
+	certificate, err := certificateOnce()
+	if err != nil {
+		browser.err = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.DisableGPU, chromedp.WindowSize(1280, 900),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-sandbox", os.Geteuid() == 0),
+		chromedp.Flag("ignore-certificate-errors-spki-list", spki(certificate.Leaf)))
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	browser.ctx = ctx
+	browser.cancel = func() {
+		_ = chromedp.Cancel(ctx)
+		cancel()
+		endAllocator()
+	}
+	browser.err = chromedp.Do(ctx)
+}
+
+// tab is a page with cookies of its own, for a person's eyes and hands.
+type tab struct {
+	*testing.T
+	ctx  context.Context
+	site *Site
+	url  string
+}
+
+// open starts a site and a tab on it, logged in unless the options say guest.
+func open(t *testing.T, options Options, mode Mode) *tab {
+	t.Helper()
+	browser.once.Do(startBrowser)
+	if browser.err != nil {
+		t.Fatal(browser.err)
+	}
+	site := New(options)
+	server, err := site.Start(mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
+	p := &tab{T: t, ctx: ctx, site: site, url: server.URL}
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		cancel()
+		server.Close()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// visit logs in by the cookie and opens a path.
+func (p *tab) visit(path string) {
+	p.Helper()
+	p.do(chromedp.Navigate(p.url + "/_rehearsal/login"))
+	if path != "/" {
+		p.do(chromedp.Navigate(p.url + path))
+	}
+}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// js evaluates an expression in the page.
+func js[T any](p *tab, expression string) T {
+	p.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits for an expression to become true.
+func (p *tab) until(expression string) {
+	p.Helper()
+	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool]("!!("+expression+")",
+		chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)))
+	if err != nil {
+		body, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`document.body.innerText.slice(0, 1500)`))
+		p.Fatalf("waiting for %s: %v\npage: %s", expression, err, body)
+	}
+}
+
+const isReady = `window.__baxia__?.getFYModule.getUidToken() && document.querySelector("[data-r=send]")?.dataset.now`
+
+// fill types as a browser does: the native setter, then an input event.
+func (p *tab) fill(text string) {
+	p.Helper()
+	p.until(isReady)
+	js[bool](p, fmt.Sprintf(`(() => {
+		const field = document.querySelector("textarea");
+		Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, %q);
+		return field.dispatchEvent(new Event("input", { bubbles: true }));
+	})()`, text))
+}
+
+// ask fills in a prompt and presses send.
+func (p *tab) ask(text string) {
+	p.Helper()
+	p.fill(text)
+	p.do(chromedp.Click(chromedp.CSS("button.send-button")))
+}
+
+const answered = `document.querySelector(".qwen-chat-package-comp-new-action-control-container-regenerate")`
