@@ -60,8 +60,8 @@ func (d *Dir) do(step string, call func() error) error {
 // number may belong to another folder; Control makes that an error.
 func (d *Dir) at(step string, call func(dir int) error) error {
 	return d.do(step, func() (err error) {
-		if closed := d.conn.Control(func(fd uintptr) { err = call(int(fd)) }); closed != nil {
-			return closed
+		if d.conn.Control(func(fd uintptr) { err = call(int(fd)) }) != nil {
+			return os.ErrClosed
 		}
 		return err
 	})
