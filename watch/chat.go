@@ -47,8 +47,8 @@ type Turn = struct {
 	Message string
 	// Asked is the site's time of our message in unix seconds, 0 if unknown.
 	Asked int64
-	// Same says that our message's text equals what was sent, when Prompt
-	// text could be compared by its fingerprint (first 16 hex of sha256).
+	// Fingerprint is the first 16 hex digits of the sha256 of our message's
+	// text as the site shows it; empty when it was not read.
 	Fingerprint string
 	// Text is the answer so far, raw Markdown, without thinking.
 	Text string
@@ -61,7 +61,7 @@ type Turn = struct {
 // Fault is what the agent asks of a chat's error.
 type Fault interface {
 	error
-	// Class is one of design's failure classes ("login", "quota", …).
+	// Class is one of the failure classes of this package (ClassLogin, …).
 	Class() string
 	// MayHaveLeft reports whether any byte of the prompt may have left.
 	MayHaveLeft() bool

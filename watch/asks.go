@@ -1,0 +1,249 @@
+package watch
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"watcher/state"
+)
+
+// accept takes up a request. Its job is in the table from then on, also when
+// its folder is not watched.
+func (l *loop) accept(k *ask) {
+	now := time.Now()
+	k.at = now
+	j, err := l.find(k, now)
+	if err != nil {
+		k.reply <- reply{Result{File: k.file}, err}
+		return
+	}
+	l.asks = append(l.asks, k)
+	k.unsent = j.phase() == state.New
+	switch {
+	case k.unsent && j.unsettled != "":
+		j.lookAt = now
+	case j.phase() == state.Sent && !l.fresh(j, k, now):
+		j.due = now
+	}
+}
+
+func (l *loop) find(k *ask, now time.Time) (*job, error) {
+	f := l.folders[k.dir]
+	if f == nil {
+		f = newFolder(k.dir, false, false, now)
+		l.folders[k.dir] = f
+	}
+	if f.dir == nil || !f.dir.Same() {
+		l.scan(f)
+	}
+	if f.dir == nil {
+		return nil, fmt.Errorf("look for %q: its folder cannot be opened: %w", k.file, fs.ErrNotExist)
+	}
+	j := f.jobs[k.name]
+	if j == nil {
+		j = l.add(f, k.name, now)
+	}
+	if l.busy(j) {
+		return j, nil
+	}
+	files, err := f.dir.Lookup(k.name)
+	if err == nil && files.Phase() == state.Absent {
+		err = fmt.Errorf("look for %q: there is no such prompt: %w", k.file, fs.ErrNotExist)
+	}
+	if err != nil {
+		if j.phase() == state.Absent {
+			delete(f.jobs, k.name)
+		}
+		return nil, err
+	}
+	l.asks = append(l.asks, k) // so that a finished job stays for its answer
+	l.update(j, files, now, nil)
+	l.asks = l.asks[:len(l.asks)-1]
+	return j, nil
+}
+
+// asked reports whether a request waits for the job.
+func (l *loop) asked(j *job) bool {
+	return slices.ContainsFunc(l.asks, func(k *ask) bool {
+		return k.name == j.name && k.dir == j.folder.path
+	})
+}
+
+// tidy forgets what was only there for a request: above all, a prompt in a
+// folder that is not watched is not sent after its request was answered. A
+// sent one is collected to its end.
+func (l *loop) tidy() {
+	for path, f := range l.folders {
+		if f.listed || f.root {
+			continue
+		}
+		for name, j := range f.jobs {
+			if j.phase() != state.Sent && !l.busy(j) && !l.asked(j) {
+				delete(f.jobs, name)
+			}
+		}
+		if len(f.jobs) == 0 {
+			l.drop(path)
+		}
+	}
+}
+
+// answerAll answers the requests that have come to an end.
+func (l *loop) answerAll(now time.Time) {
+	l.asks = slices.DeleteFunc(l.asks, func(k *ask) bool {
+		r := l.result(k)
+		err := k.ctx.Err()
+		if err == nil && !l.over(k, r.Outcome, now) {
+			return false
+		}
+		k.reply <- reply{r, err}
+		return true
+	})
+}
+
+// over reports whether a request can be answered now.
+func (l *loop) over(k *ask, o Outcome, now time.Time) bool {
+	j := l.jobOf(k)
+	switch {
+	case j == nil || o == Done || o == Failed:
+		return true
+	case l.busy(j):
+		return !k.stay && !now.Before(k.at.Add(l.cfg.Patience))
+	case k.wait:
+		return o == CannotSend
+	case j.phase() == state.New:
+		return l.overNew(k, j, o, now)
+	case j.phase() == state.Sent:
+		return l.overSent(k, j, o, now)
+	}
+	return true
+}
+
+func (l *loop) overNew(k *ask, j *job, o Outcome, now time.Time) bool {
+	switch {
+	case o == CannotSend || j.banned:
+		return true
+	case j.unsettled != "":
+		turnedBack := j.balk != "" && j.balk != reasonChanging && !j.triedAt.Before(k.at)
+		return turnedBack || !j.lookedAt.Before(k.at.Add(l.settle(j)))
+	case j.action.verb != wait:
+		return false
+	case j.action.queue && !j.folder.hold:
+		return !now.Before(k.at.Add(l.cfg.Patience)) // it waits for its turn
+	}
+	return true
+}
+
+// settle is the time that a prompt's two looks are apart.
+func (l *loop) settle(j *job) time.Duration {
+	if j.folder.leaseless {
+		return max(l.cfg.Settle, leaselessSettle)
+	}
+	return l.cfg.Settle
+}
+
+func (l *loop) overSent(k *ask, j *job, o Outcome, now time.Time) bool {
+	tried := !j.triedAt.Before(k.at)
+	switch {
+	case o == SentNow || !j.believed:
+		return true
+	case j.action.verb == prove && k.stay:
+		// Stay while the proof makes progress.
+		stuck := j.trouble != nil || j.doubt.empty.IsZero() && !now.Before(j.doubt.since.Add(l.cfg.Grace))
+		return tried && stuck || l.mute(now)
+	case j.action.verb == prove:
+		return true
+	}
+	return tried || l.fresh(j, k, now) || l.mute(now)
+}
+
+// mute reports whether the queue's pause keeps chats from being read.
+func (l *loop) mute(now time.Time) bool {
+	return l.brake.Class != "" && stopsReading(l.brake.Class) && now.Before(l.brake.Until)
+}
+
+// fresh reports whether the chat was read so lately that a request needs no
+// read of its own.
+func (l *loop) fresh(j *job, k *ask, now time.Time) bool {
+	return !j.triedAt.IsZero() && k.at.Sub(j.triedAt) < l.cfg.Poll*9/10
+}
+
+// limit is when a request has to be looked at without an event; zero: never.
+func (l *loop) limit(k *ask) time.Time {
+	if end := k.at.Add(l.cfg.Patience); time.Now().Before(end) {
+		return end
+	}
+	return time.Time{}
+}
+
+func (l *loop) jobOf(k *ask) *job {
+	if f := l.folders[k.dir]; f != nil && f.dir != nil {
+		return f.jobs[k.name]
+	}
+	return nil
+}
+
+// result describes where a request's job stands.
+func (l *loop) result(k *ask) Result {
+	r := Result{File: k.file}
+	j := l.jobOf(k)
+	if j == nil {
+		r.Reason, r.Next = "its folder went away", l.cfg.Rescan
+		return r
+	}
+	r.Phase, r.Address, r.Changed = j.phase(), j.marker.Address, j.changed
+	switch j.phase() {
+	case state.Done:
+		r.Outcome = Done
+		if m, err := j.folder.dir.Believe(j.name); err == nil {
+			r.Address = m.Address
+		}
+	case state.Failed:
+		r.Outcome = Failed
+		f, err := j.folder.dir.ReadError(j.name)
+		if r.Class, r.Reason, r.Address = f.Class, f.Sentence, f.Address; err != nil {
+			r.Reason = err.Error()
+		}
+	case state.New:
+		l.resultNew(&r, j)
+	case state.Sent:
+		l.resultSent(&r, k, j)
+	}
+	return r
+}
+
+func (l *loop) resultNew(r *Result, j *job) {
+	r.Reason, r.Next = j.action.reason, l.cfg.Poll
+	if l.busy(j) {
+		r.Reason = "it is being sent"
+		return
+	}
+	p := l.brake.Pause
+	if p.Class == "" {
+		p = j.folder.brake.Pause
+	}
+	now := time.Now()
+	if p.Class == "" || !now.Before(p.Until) || !j.action.queue || j.folder.hold {
+		return
+	}
+	r.Outcome, r.Class, r.Reason, r.Hint, r.Next = CannotSend, p.Class, p.Reason, p.Hint, p.Until.Sub(now)
+}
+
+func (l *loop) resultSent(r *Result, k *ask, j *job) {
+	r.Next = l.cfg.Poll
+	switch {
+	case j.marker.Stage == state.StageSent && (k.unsent && ours(j.marker, l.owner) || !j.sentAt.Before(k.at)),
+		j.doubt.confirmed && !j.sentAt.Before(k.at):
+		r.Outcome = SentNow
+	case j.trouble != nil:
+		r.Class, r.Reason, r.Hint = j.trouble.class, j.trouble.text, j.trouble.hint
+	case l.mute(time.Now()):
+		r.Class, r.Reason, r.Hint = l.brake.Class, l.brake.Reason, l.brake.Hint
+	case j.action.verb == collect:
+		r.Reason = "its answer is not complete yet"
+	default:
+		r.Reason = j.action.reason
+	}
+}

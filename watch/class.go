@@ -1,0 +1,144 @@
+package watch
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"watcher/state"
+)
+
+// The failure classes. Those of the first group end one job, which gets a
+// name.md.err; those of the second speak of the account, the site or this
+// machine: every other prompt would fare the same, so sending pauses and no
+// job fails.
+const (
+	ClassInvalid    = "invalid"    // the text or the address cannot be used
+	ClassAltered    = "altered"    // the page changes the text
+	ClassFiltered   = "filtered"   // the site refuses the text
+	ClassGone       = "gone"       // the chat is not there any more
+	ClassGeneration = "generation" // the site failed to make an answer
+	ClassStalled    = "stalled"    // the answer stopped growing
+	ClassExpired    = "expired"    // no answer within Config.Expire
+	ClassCancelled  = "cancelled"  // by the user
+	ClassAmbiguous  = "ambiguous"  // sent or not: nobody can tell
+
+	ClassLogin       = "login"        // not logged in
+	ClassChallenge   = "challenge"    // the site asks for a person
+	ClassQuota       = "quota"        // no more prompts for now
+	ClassUnreachable = "unreachable"  // network or server trouble
+	ClassSiteChanged = "site-changed" // the page is not understood
+	ClassBrowser     = "browser"      // the browser does not start, or died
+	ClassDisk        = "disk"         // the folder cannot be written
+)
+
+// endsJob reports whether a failure of the class is one job's own.
+func endsJob(class string) bool {
+	switch class {
+	case ClassInvalid, ClassAltered, ClassFiltered, ClassGone, ClassGeneration,
+		ClassStalled, ClassExpired, ClassCancelled, ClassAmbiguous:
+		return true
+	}
+	return false
+}
+
+// isRefusal reports whether a failure of the class, met after the release, is
+// the site's own word that it did not take the prompt. Any other failure there
+// is a lost connection, whatever it calls itself.
+func isRefusal(class string) bool {
+	switch class {
+	case ClassLogin, ClassChallenge, ClassQuota, ClassInvalid, ClassAltered,
+		ClassFiltered, ClassGeneration:
+		return true
+	}
+	return false
+}
+
+// stopsReading reports whether a pause of the class makes polls useless too;
+// a read that succeeds then ends it. The others end with a send.
+func stopsReading(class string) bool {
+	switch class {
+	case ClassQuota, ClassSiteChanged, ClassChallenge, ClassDisk:
+		return false
+	}
+	return true
+}
+
+// readPauses reports whether a read that failed with the class says anything
+// about sending. A quota or a page that is not understood met while reading
+// slows that one job's polls.
+func readPauses(class string) bool {
+	return !endsJob(class) && class != ClassQuota && class != ClassSiteChanged && class != ClassDisk
+}
+
+// backOff returns the first and the longest wait between two probes of a
+// pause. A repeated challenge or refusal makes things worse, so those wait
+// longer.
+func backOff(class string) (first, longest time.Duration) {
+	switch class {
+	case ClassQuota:
+		return time.Hour, time.Hour
+	case ClassChallenge:
+		return 5 * time.Minute, time.Hour
+	}
+	return time.Minute, 15 * time.Minute
+}
+
+// trouble is what went wrong, reduced to what decisions and people need.
+type trouble struct {
+	class string
+	text  string
+	hint  string
+	until time.Time
+	err   error
+}
+
+// troubleOf reads a chat's error. One without a Fault is counted as the
+// browser's.
+func troubleOf(err error) *trouble {
+	t := &trouble{class: ClassBrowser, text: err.Error(), err: err}
+	if f := FaultOf(err); f != nil {
+		t.class, t.hint, t.until = f.Class(), f.Hint(), f.Until()
+	}
+	if t.class == "" {
+		t.class = ClassBrowser
+	}
+	return t
+}
+
+// diskTrouble wraps an error of a folder.
+func diskTrouble(err error) *trouble {
+	t := &trouble{class: ClassDisk, text: err.Error(), err: err}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		t.hint = "make room on the folder's disk"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		t.hint = "make the folder writable for this user"
+	default:
+		t.hint = "check the folder and its disk"
+	}
+	return t
+}
+
+// jobTrouble is a failure of one job that the program itself found.
+func jobTrouble(class, text string) *trouble { return &trouble{class: class, text: text} }
+
+// readTrouble sorts an error of reading a prompt: wait says that the file may
+// still become good, else the job fails.
+func readTrouble(err error) (t *trouble, wait string) {
+	var bad *state.InvalidError
+	switch {
+	case errors.As(err, &bad):
+		return &trouble{class: ClassInvalid, text: err.Error(), err: err}, ""
+	case errors.Is(err, state.ErrEmpty):
+		return nil, reasonEmpty
+	case errors.Is(err, state.ErrChanged):
+		return nil, reasonChanging
+	case errors.Is(err, state.ErrNotRegular):
+		return nil, reasonNotRegular
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, reasonVanished
+	}
+	return nil, "cannot read the prompt: " + err.Error()
+}

@@ -1,0 +1,126 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"watcher/state"
+)
+
+// Config says what an Agent watches and how patient it is. Start from
+// [Defaults]: a zero duration is a value here, not "use the default".
+type Config struct {
+	Chat Chat           // where prompts go
+	Log  zerolog.Logger // one line per change; never prompt or answer text
+	ID   string         // 8 or more hex digits, one per profile: names temporary files
+
+	Roots        []string // the folders that Run watches
+	Recursive    bool     // watch their subfolders too
+	RequireReady bool     // a prompt waits for its name.prompt.ready
+
+	Settle  time.Duration // two equal looks at a prompt are this far apart
+	Rescan  time.Duration // every folder is looked at this often, events or not
+	Poll    time.Duration // between two reads of an unanswered chat
+	Grace   time.Duration // after which a prompt that may have left has arrived or never will
+	Stall   time.Duration // an answer that did not grow for so long has failed
+	Expire  time.Duration // a chat without an answer for so long has failed
+	SendGap time.Duration // between two sends
+	// Patience is how long Step waits for its turn to send before it
+	// reports "in progress".
+	Patience time.Duration
+	// StopGrace is how long a send that is past its commit may take to end
+	// cleanly once Run's context has ended. One before it is abandoned at once.
+	StopGrace time.Duration
+	InFlight  int // at most so many of our chats are unanswered
+
+	// Events opens the source of file events; nil means fsnotify. Events only
+	// make the agent look sooner: without any, all still works by rescans.
+	Events func(kick func(dir string)) (Source, error)
+	// Progress, if set, hears about every send and read. It must not block.
+	Progress func(Progress)
+	// OnPause, if set, hears when the queue's pause begins, changes or ends
+	// (a zero Pause). It must not block.
+	OnPause func(Pause)
+	// DirOptions are passed to state.OpenDir.
+	DirOptions []state.Option
+}
+
+// Progress is a moment of one job, for a live line on a terminal.
+type Progress struct {
+	Job        string        // path of the prompt without its suffix
+	Phase      string        // "sending", "waiting", "done", "failed"
+	Elapsed    time.Duration // since this process began to work on the job
+	Characters int           // of the answer, so far
+}
+
+// Pause says why nothing is sent now.
+type Pause struct {
+	Class  string    // a failure class; empty when there is no pause
+	Reason string    // for a person
+	Hint   string    // what a person can do; may be empty
+	Since  time.Time // when it began
+	Until  time.Time // when the next careful attempt is made
+}
+
+// Defaults returns the design's values, with no chat, log, id or folders.
+func Defaults() Config {
+	return Config{
+		Log:       zerolog.Nop(),
+		Recursive: true,
+		Settle:    2 * time.Second,
+		Rescan:    30 * time.Second,
+		Poll:      time.Minute,
+		Grace:     2 * time.Minute,
+		Stall:     30 * time.Minute,
+		Expire:    24 * time.Hour,
+		SendGap:   30 * time.Second,
+		Patience:  90 * time.Second,
+		StopGrace: 15 * time.Second,
+		InFlight:  3,
+	}
+}
+
+// check refuses a configuration that cannot work, and makes the roots' paths
+// absolute: the folder a job is in must not depend on a later chdir.
+func (c *Config) check() error {
+	if c.Chat == nil {
+		return errors.New("set up the agent: no chat given")
+	}
+	for _, d := range []struct {
+		name string
+		v    time.Duration
+		zero bool
+	}{
+		{"settle", c.Settle, true}, {"rescan", c.Rescan, false}, {"poll", c.Poll, false},
+		{"grace", c.Grace, false}, {"stall", c.Stall, false}, {"expire", c.Expire, false},
+		{"send gap", c.SendGap, true}, {"patience", c.Patience, true}, {"stop grace", c.StopGrace, true},
+	} {
+		if d.v < 0 || d.v == 0 && !d.zero {
+			return fmt.Errorf("set up the agent: the %s time is %v, it must be longer", d.name, d.v)
+		}
+	}
+	if c.InFlight < 1 {
+		return fmt.Errorf("set up the agent: %d chats in flight, at least 1 is needed", c.InFlight)
+	}
+	roots := make([]string, len(c.Roots))
+	for i, r := range c.Roots {
+		abs, err := filepath.Abs(r)
+		if err != nil {
+			return fmt.Errorf("set up the agent: find folder %q: %w", r, err)
+		}
+		roots[i] = abs
+	}
+	c.Roots = roots
+	if c.Events == nil {
+		c.Events = openNotify
+	}
+	return nil
+}
+
+// gap is the least time between the two reads that together prove a chat
+// empty.
+func (c *Config) gap() time.Duration { return min(30*time.Second, c.Grace/4) }

@@ -1,0 +1,190 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"watcher/state"
+)
+
+// courier carries out what was decided, one order at a time, in a goroutine of
+// its own: it is the only one who talks to the chat. It shares nothing with
+// the loop but the folders, which are safe for that.
+type courier struct {
+	cfg *Config
+}
+
+// order is one decision, with copies of all that it needs.
+type order struct {
+	verb     verb
+	dir      *state.Dir
+	name     state.Name
+	settled  state.Identity // what two looks saw; for send
+	seen     state.Identity // the prompt as it was last compared with the marker
+	changed  bool           // and what came of that
+	row      int            // altered sends in a row so far
+	marker   state.Marker
+	doubt    doubt
+	patience patience
+}
+
+// report is what came of an order.
+type report struct {
+	order    order
+	ended    time.Time
+	owner    string // the chat's owner, when it was asked
+	spoke    verb   // send or collect: a call to the chat that worked; else rest
+	trouble  *trouble
+	folder   bool          // the trouble is the folder's, not the queue's
+	failed   *trouble      // the job failed for good, and its .md.err is written
+	wait     string        // the prompt is not ready after all, and why
+	marker   *state.Marker // what stands in the folder now, if that changed
+	doubt    doubt
+	patience patience
+	seen     state.Identity
+	next     time.Time // of the next read; zero: after a poll
+	turn     *Turn
+	changed  bool   // the prompt differs from what was sent
+	altered  bool   // the page changed the text, and refused it
+	away     bool   // the chat is another account's
+	banned   bool   // never to be sent by this process, whatever the folder says
+	stale    bool   // the marker is not the one that was remembered
+	note     string // one thing to say, for the log
+}
+
+// run takes orders until the channel closes. Reports never block: there is
+// room for the one that is due.
+func (c *courier) run(ctx context.Context, orders <-chan order, reports chan<- report) {
+	for o := range orders {
+		reports <- c.do(ctx, o)
+	}
+}
+
+func (c *courier) do(ctx context.Context, o order) report {
+	r := report{order: o, doubt: o.doubt, patience: o.patience, seen: o.seen, changed: o.changed}
+	switch o.verb {
+	case send:
+		c.send(ctx, &r)
+	case prove, collect, find:
+		c.attend(ctx, &r)
+	}
+	r.ended = time.Now()
+	if ctx.Err() != nil && r.spoke == rest {
+		r.trouble = nil // the stop's doing, not the chat's
+	}
+	return r
+}
+
+// attend does what a sent job needs. What the folder says comes first: the
+// marker on disk decides, not the one remembered.
+func (c *courier) attend(ctx context.Context, r *report) {
+	o := &r.order
+	m, err := o.dir.Believe(o.name)
+	switch {
+	case isAbsent(err):
+		r.stale, r.note = true, "the marker was removed"
+		return
+	case err != nil:
+		r.trouble, r.folder = diskTrouble(err), true
+		return
+	case m != o.marker:
+		r.marker, r.note = &m, noteReplaced
+		return
+	}
+	c.compare(r)
+	r.patience = r.patience.expires(0, m.At, time.Now(), c.cfg.Expire)
+	switch o.verb {
+	case prove:
+		c.prove(ctx, r)
+	case collect:
+		c.collect(ctx, r)
+	case find:
+		c.find(ctx, r)
+	}
+}
+
+// compare notices a prompt that was edited after it was sent. It is never sent
+// again for that.
+func (c *courier) compare(r *report) {
+	o := &r.order
+	id, err := o.dir.Identify(o.name)
+	if err != nil || id == o.seen {
+		return // no prompt is fine: git switches branches all the time
+	}
+	p, err := o.dir.ReadPrompt(o.name)
+	if err != nil {
+		return
+	}
+	r.seen = p.ID
+	r.changed = o.marker.Prompt != "" && p.Sum != o.marker.Prompt
+}
+
+// fail writes the .md.err and makes the job's failure the report's.
+func (c *courier) fail(r *report, t *trouble, prompt, address, partial string) {
+	o := &r.order
+	f := state.Failure{
+		Sentence: sentence(t),
+		Class:    t.class,
+		Prompt:   prompt,
+		Address:  address,
+		When:     time.Now(),
+		Command:  c.command(o, t.class, address != ""),
+		Partial:  partial,
+	}
+	err := o.dir.WriteError(o.name, f)
+	if err != nil && !errors.Is(err, state.ErrExists) {
+		r.trouble, r.folder = diskTrouble(err), true
+		return
+	}
+	r.failed = t
+}
+
+// command is what to type to go on: with a marker, one more look at the chat;
+// without one, or when nobody can tell, a new send.
+func (c *courier) command(o *order, class string, marked bool) string {
+	file := func(k state.Kind) string { return quote(filepath.Join(o.dir.Path(), o.name.File(k))) }
+	cmd := "rm -- " + file(state.KindError)
+	if marked && (class == ClassAmbiguous || class == ClassGone || class == ClassFiltered) {
+		cmd += " " + file(state.KindMarker)
+	}
+	return cmd
+}
+
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// sentence is a trouble on one line, with what can be done.
+func sentence(t *trouble) string {
+	s := strings.TrimSpace(strings.ReplaceAll(t.text, "\n", " "))
+	if t.hint != "" {
+		s += "; " + t.hint
+	}
+	return s
+}
+
+// quote makes a path one word of a POSIX shell, or of bash where it holds
+// bytes that no terminal shows.
+func quote(path string) string {
+	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := range len(path) {
+		switch ch := path[i]; {
+		case ch == '\'' || ch == '\\':
+			b.WriteString(`\` + string(rune(ch)))
+		case ch < ' ' || ch >= 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, ch)
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	return b.String() + "'"
+}

@@ -1,0 +1,215 @@
+package watch
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/rs/zerolog"
+
+	"watcher/state"
+)
+
+// dispatch decides about every job and hands the courier the best order, if it
+// has none. It returns when a decision will be different without an event.
+func (l *loop) dispatch(now time.Time) (next time.Time) {
+	unanswered := l.unanswered()
+	var sendNext, readNext *job
+	for _, f := range l.folders {
+		if f.dir == nil {
+			continue
+		}
+		for _, j := range f.jobs {
+			if l.busy(j) || j.phase() == state.Sent && !j.believed {
+				continue
+			}
+			j.action = decide(l.view(j, now, unanswered))
+			a := j.action
+			switch {
+			case a.verb == wait && !a.queue:
+				// That a new file has to settle goes without saying.
+				if a.reason != reasonChanging || now.Sub(j.since) > 2*l.settle(j) {
+					l.say(j, a.reason)
+				}
+			case a.verb == send:
+				sendNext = firstToSend(sendNext, j)
+			case a.verb.talks() && !a.at.After(now):
+				readNext = firstToRead(readNext, j)
+			}
+			if a.at.After(now) {
+				next = sooner(next, a.at)
+			}
+		}
+	}
+	if l.working {
+		return time.Time{} // its report decides anew
+	}
+	j := sendNext
+	if j == nil || readNext != nil && !l.lastRead {
+		j = readNext // they take turns, so that neither starves
+	}
+	if j != nil {
+		l.hand(j)
+		return time.Time{}
+	}
+	return next
+}
+
+// view gathers what a decision depends on.
+func (l *loop) view(j *job, now time.Time, unanswered int) view {
+	v := view{
+		now: now, files: j.files,
+		unsettled: j.unsettled, wantsReady: l.cfg.RequireReady, folderHold: j.folder.hold, banned: j.banned,
+		sendAt: l.sendAt, unanswered: unanswered, inFlight: l.cfg.InFlight,
+		brake:  l.brake.Pause,
+		marker: j.marker, owner: l.owner, confirmed: j.doubt.confirmed,
+		exempt: j.doubt.refusal != nil && !j.doubt.empty.IsZero(), due: j.due,
+	}
+	if v.brake.Class == "" && j.phase() == state.New {
+		v.brake = j.folder.brake.Pause
+	}
+	return v
+}
+
+// unanswered counts our chats that have no answer, sends in doubt included.
+func (l *loop) unanswered() (n int) {
+	for _, f := range l.folders {
+		for _, j := range f.jobs {
+			if j.phase() == state.Sent && ours(j.marker, l.owner) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// firstToSend is the job whose turn it is: the folder that waited longest,
+// there the first by name. One whose last try brought the queue's trouble goes
+// behind the others, so that it cannot hold them up for ever.
+func firstToSend(a, b *job) *job {
+	switch {
+	case a == nil:
+		return b
+	case a.tries != b.tries:
+		if a.tries < b.tries {
+			return a
+		}
+		return b
+	case a.folder != b.folder:
+		if fa, fb := a.folder, b.folder; fa.sentAt.Before(fb.sentAt) || fa.sentAt.Equal(fb.sentAt) && fa.path < fb.path {
+			return a
+		}
+		return b
+	case a.name < b.name:
+		return a
+	}
+	return b
+}
+
+// firstToRead is the job that waited longest for its read.
+func firstToRead(a, b *job) *job {
+	if a == nil || b.due.Before(a.due) || b.due.Equal(a.due) && b.label() < a.label() {
+		return b
+	}
+	return a
+}
+
+// hand gives the courier an order. It is idle, so this does not wait.
+func (l *loop) hand(j *job) {
+	v := j.action.verb
+	o := order{verb: v, dir: j.folder.dir, name: j.name, settled: j.glance, seen: j.seen, changed: j.changed, row: l.row,
+		marker: j.marker, doubt: j.doubt, patience: j.patience}
+	l.working, l.current, l.job = true, o, j
+	l.lastRead = v != send
+	if v == send {
+		j.folder.sentAt = time.Now()
+		l.progress(j, "sending")
+	}
+	l.orders <- o
+}
+
+// finish takes in a report.
+func (l *loop) finish(r report) {
+	now := time.Now()
+	j := l.job
+	l.working, l.job = false, nil
+	for _, d := range l.closing {
+		_ = d.Close() // it was only read through since
+	}
+	l.closing = nil
+	if r.owner != "" {
+		l.owner = r.owner
+	}
+	l.pace(r, now)
+	known := j.folder.dir == r.order.dir && j.folder.jobs[j.name] == j
+	l.account(j, r, now, known)
+	if !known {
+		return // its folder went away, or the job did
+	}
+	files, err := j.folder.dir.Lookup(j.name)
+	if err != nil {
+		l.line(zerolog.WarnLevel, j).Err(err).Msg("cannot look at the job")
+		files, j.folder.dirty = j.files, true
+	}
+	l.update(j, files, now, &r)
+	l.told(j, r)
+}
+
+// pace keeps the time between two sends. It counts from the end of one that
+// may have reached the site.
+func (l *loop) pace(r report, now time.Time) {
+	if r.order.verb != send {
+		return
+	}
+	if r.spoke == send || r.marker != nil {
+		l.sendAt = now.Add(jitter(l.cfg.SendGap))
+	}
+	switch {
+	case r.altered:
+		l.row++
+	case r.spoke == send:
+		l.row = 0
+	}
+}
+
+// remember takes over what the courier learned, as far as it speaks of the
+// phase that the job is in now.
+func (j *job) remember(r *report, poll time.Duration, now time.Time) {
+	j.triedAt, j.trouble, j.banned = now, r.trouble, j.banned || r.banned
+	if r.spoke == send {
+		j.sentAt = now
+	}
+	switch j.phase() {
+	case state.New:
+		if r.wait != "" {
+			j.unsettle(now, r.wait)
+		}
+		if t := r.trouble; t != nil && r.owner != "" && (t.class == ClassBrowser || t.class == ClassSiteChanged) {
+			j.tries++ // the prompt itself may be what the page cannot bear
+		}
+	case state.Sent:
+		j.rememberSent(r, poll, now)
+	}
+}
+
+func (j *job) rememberSent(r *report, poll time.Duration, now time.Time) {
+	j.doubt, j.patience, j.seen, j.changed = r.doubt, r.patience, r.seen, r.changed
+	if r.turn != nil {
+		j.length = utf8.RuneCountInString(r.turn.Text)
+	}
+	if r.marker != nil {
+		j.marker, j.believed = *r.marker, true
+	} else if r.stale {
+		j.believed = false
+	}
+	switch {
+	case !r.next.IsZero():
+		j.due = r.next
+	case r.trouble != nil:
+		j.due = now.Add(jitter(min(poll<<min(j.repeats.count, 4), max(poll, longestPoll))))
+	default:
+		j.due = now.Add(jitter(poll))
+	}
+}
+
+// longestPoll bounds how far apart the reads of a chat get that cannot be read.
+const longestPoll = 15 * time.Minute

@@ -1,0 +1,265 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"watcher/state"
+)
+
+// folder is one folder of jobs. Only the loop touches it.
+type folder struct {
+	path    string
+	root    bool       // from the configuration
+	listed  bool       // all its jobs count; else only those that were asked for
+	dir     *state.Dir // nil while the folder is not there
+	noticed bool       // events come for it
+	jobs    map[state.Name]*job
+	subs    map[string]bool // names of the subfolders that are watched
+	warned  map[string]bool // names that were warned about, once each
+
+	hold      bool // watcher.hold is there
+	leaseless bool // nothing tells whether a file is open for writing
+	saidLease bool
+	brake     brake // its disk
+	sentAt    time.Time
+	scanAt    time.Time // the next rescan
+	scanned   time.Time // the last one ended
+	cost      time.Duration
+	dirty     bool
+	trouble   throttle
+	lines     throttle // of brake
+}
+
+func newFolder(path string, root, listed bool, now time.Time) *folder {
+	return &folder{path: path, root: root, listed: listed, scanAt: now,
+		jobs: map[state.Name]*job{}, subs: map[string]bool{}, warned: map[string]bool{}}
+}
+
+// due is when the folder wants to be looked at. A stream of events makes that
+// no more often than a tenth of the time can pay.
+func (f *folder) due() time.Time {
+	if !f.dirty {
+		return f.scanAt
+	}
+	return f.scanned.Add(max(10*f.cost, 5*time.Millisecond))
+}
+
+// scanDue looks at every folder that is due.
+func (l *loop) scanDue(now time.Time) {
+	for _, path := range l.paths() {
+		// A scan may have dropped subfolders that are still in the list.
+		if f := l.folders[path]; f != nil && !f.due().After(now) {
+			l.scan(f)
+		}
+	}
+}
+
+// paths lists the folders in a fixed order.
+func (l *loop) paths() []string {
+	list := make([]string, 0, len(l.folders))
+	for path := range l.folders {
+		list = append(list, path)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// scan compares what is remembered with what the folder holds now.
+func (l *loop) scan(f *folder) {
+	began := time.Now()
+	f.dirty = false
+	f.scanAt = began.Add(jitter(l.cfg.Rescan))
+	defer func() { f.scanned = time.Now(); f.cost = f.scanned.Sub(began) }()
+	if f.dir != nil && !f.dir.Same() {
+		l.log.Warn().Str("folder", f.path).Str("reason", "it was replaced, renamed, removed or unmounted").
+			Msg("folder went away")
+		l.shut(f)
+	}
+	if f.dir == nil && !l.open(f) {
+		return
+	}
+	l.notice(f)
+	var err error
+	if f.listed {
+		err = l.list(f, began)
+	} else {
+		err = l.recall(f, began)
+	}
+	if err != nil {
+		if f.trouble.fail(began) {
+			l.log.Error().Str("folder", f.path).Err(err).Int("count", f.trouble.count).Msg("cannot look at folder")
+		}
+		return
+	}
+	if n := f.trouble.ok(); n > 0 {
+		l.log.Info().Str("folder", f.path).Int("count", n).Msg("folder recovered")
+	}
+}
+
+// open opens a folder, and watches it before anybody looks at its files.
+func (l *loop) open(f *folder) bool {
+	dir, err := state.OpenDir(f.path, l.cfg.ID, l.cfg.DirOptions...)
+	if err != nil {
+		if f.trouble.fail(time.Now()) {
+			e := l.log.Warn()
+			if !errors.Is(err, fs.ErrNotExist) {
+				e = l.log.Error()
+			}
+			e.Str("folder", f.path).Err(err).Int("count", f.trouble.count).Msg("waiting for folder")
+		}
+		return false
+	}
+	f.dir, f.noticed = dir, false
+	if !l.working { // an order in hand may be writing through another path
+		if n, err := dir.Sweep(); err != nil || n > 0 {
+			l.log.Info().Str("folder", f.path).Int("count", n).AnErr("err", err).Msg("swept temporary files")
+		}
+	}
+	return true
+}
+
+// shut forgets a folder's jobs and lets it go. They are all in its files.
+func (l *loop) shut(f *folder) {
+	if f.dir == nil {
+		return
+	}
+	if l.source != nil {
+		l.source.Remove(f.path)
+	}
+	if l.working && l.current.dir == f.dir {
+		l.closing = append(l.closing, f.dir) // after the order in hand
+	} else if err := f.dir.Close(); err != nil {
+		l.log.Warn().Str("folder", f.path).Err(err).Msg("cannot close folder")
+	}
+	for name := range f.subs {
+		l.drop(filepath.Join(f.path, name))
+	}
+	path, root, listed, old := f.path, f.root, f.listed, f.trouble
+	*f = *newFolder(path, root, listed, f.scanAt)
+	f.trouble = old
+}
+
+// drop forgets a subfolder, unless it is a root in its own right.
+func (l *loop) drop(path string) {
+	f := l.folders[path]
+	if f == nil || f.root {
+		return
+	}
+	l.shut(f)
+	delete(l.folders, path)
+}
+
+// notice makes sure that events come for the folder. Without them the rescan
+// does all the work, so one line is enough.
+func (l *loop) notice(f *folder) {
+	if f.noticed || !f.listed {
+		return
+	}
+	err := l.openSource()
+	if err == nil {
+		err = l.source.Add(f.path)
+	}
+	if err == nil {
+		f.noticed = true
+		return
+	}
+	if !l.deaf {
+		l.deaf = true
+		l.log.Warn().Str("folder", f.path).Err(err).
+			Str("reason", fmt.Sprintf("looking every %v instead", l.cfg.Rescan)).Msg("no file events")
+	}
+}
+
+// list takes in one pass over the folder.
+func (l *loop) list(f *folder, now time.Time) error {
+	found, err := f.dir.Scan()
+	if err != nil {
+		return err
+	}
+	if f.hold != found.Hold {
+		f.hold = found.Hold
+		l.log.Info().Str("folder", f.path).Bool("hold", f.hold).Msg("folder's watcher.hold changed")
+	}
+	for _, base := range found.Conflicts {
+		l.warnOnce(f, base, "a sync tool's second copy is not sent; delete or rename it")
+	}
+	for name, j := range f.jobs {
+		if _, still := found.Jobs[name]; !still && !l.busy(j) {
+			l.refresh(j, now) // it is done, or gone
+		}
+	}
+	for name, files := range found.Jobs {
+		if files.Phase() != state.Done {
+			l.see(f, name, files, now)
+		}
+	}
+	l.descend(f, found.Dirs, now)
+	return nil
+}
+
+// see takes in one job of a listing.
+func (l *loop) see(f *folder, name state.Name, files state.Files, now time.Time) {
+	j := f.jobs[name]
+	if j == nil {
+		j = l.add(f, name, now)
+	}
+	if l.busy(j) {
+		return // looked at when its order is done
+	}
+	l.update(j, files, now, nil)
+}
+
+// recall looks at the jobs of a folder that is not watched.
+func (l *loop) recall(f *folder, now time.Time) error {
+	var errs []error
+	for _, j := range f.jobs {
+		if !l.busy(j) {
+			errs = append(errs, l.refresh(j, now))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// descend follows the subfolders that came, and forgets those that went.
+func (l *loop) descend(f *folder, dirs []string, now time.Time) {
+	there := make(map[string]bool, len(dirs))
+	for _, name := range dirs {
+		there[name] = true
+	}
+	for name := range f.subs {
+		if !there[name] {
+			delete(f.subs, name)
+			l.drop(filepath.Join(f.path, name))
+		}
+	}
+	for _, name := range dirs {
+		if !l.cfg.Recursive {
+			l.warnOnce(f, name, "subfolders are not watched")
+			continue
+		}
+		path := filepath.Join(f.path, name)
+		f.subs[name] = true
+		sub := l.folders[path]
+		if sub == nil {
+			sub = newFolder(path, false, true, now)
+			l.folders[path] = sub
+			l.scan(sub)
+		}
+		if !sub.listed { // known from a request so far
+			sub.listed, sub.dirty = true, true
+		}
+	}
+}
+
+func (l *loop) warnOnce(f *folder, base, why string) {
+	if f.warned[base] {
+		return
+	}
+	f.warned[base] = true
+	l.log.Warn().Str("folder", f.path).Str("name", base).Str("reason", why).Msg("not considered")
+}

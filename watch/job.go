@@ -1,0 +1,152 @@
+package watch
+
+import (
+	"path/filepath"
+	"time"
+
+	"watcher/state"
+)
+
+// job is one unfinished prompt. Only the loop touches it.
+type job struct {
+	folder *folder
+	name   state.Name
+	files  state.Files
+	since  time.Time // this process first saw it
+	action action    // the last decision
+
+	// While New.
+	glance    state.Identity // the first of two looks
+	glancedAt time.Time      // zero: none yet
+	lookAt    time.Time      // when to look again; zero: it has settled, or no look is needed
+	lookedAt  time.Time      // the last look
+	unsettled string         // why it has not settled; "" when it has
+	balk      string         // why the last attempt turned back at the file, ...
+	balkAt    state.Identity // ... as it was then
+	tries     int            // sends that the queue's trouble ended
+	banned    bool           // never to be sent by this process
+
+	// While Sent.
+	marker   state.Marker
+	believed bool // marker was read from the folder
+	doubt    doubt
+	patience patience
+	seen     state.Identity // the prompt as compared with the marker
+	due      time.Time      // of the next read
+	triedAt  time.Time      // the last read, whether it worked or not
+	sentAt   time.Time      // this process sent it; zero if it did not
+	trouble  *trouble       // of the last order; nil if it went well
+	repeats  throttle
+	changed  bool // the prompt was edited after it was sent
+	length   int  // of the answer so far
+
+	// While Failed.
+	checked state.Identity // the prompt as compared with the .md.err
+
+	said string // the last reason that was logged
+}
+
+// label names the job in the log: its prompt's path without the suffix.
+func (j *job) label() string { return filepath.Join(j.folder.path, string(j.name)) }
+
+func (j *job) phase() state.Phase { return j.files.Phase() }
+
+// glimpse takes one look at a new prompt that has not settled. Two looks that
+// are a settle time apart must see the same file, and nobody may have it open
+// for writing.
+func (j *job) glimpse(now time.Time, settle time.Duration) {
+	j.lookedAt = now
+	id, err := j.folder.dir.Identify(j.name)
+	if err != nil {
+		j.glancedAt = time.Time{}
+		_, why := readTrouble(err)
+		j.later(now, why)
+		return
+	}
+	if j.glancedAt.IsZero() || id != j.glance {
+		j.glance, j.glancedAt = id, now
+		if settle > 0 {
+			j.unsettled, j.lookAt = j.reason(id), now.Add(settle)
+			return
+		}
+	}
+	open, known, err := j.folder.dir.Writers(j.name)
+	if !known && err == nil {
+		j.folder.leaseless = true
+	}
+	need := settle
+	if !known {
+		need = max(settle, leaselessSettle)
+	}
+	switch {
+	case err != nil:
+		_, why := readTrouble(err)
+		j.later(now, why)
+	case open:
+		j.later(now, reasonOpen)
+	case id.Size == 0:
+		j.later(now, reasonEmpty)
+	case now.Sub(j.glancedAt) < need:
+		j.unsettled, j.lookAt = j.reason(id), j.glancedAt.Add(need)
+	default:
+		j.unsettled, j.lookAt = "", time.Time{}
+	}
+}
+
+// leaselessSettle is the least settle time where nothing tells whether a file
+// is still open for writing.
+const leaselessSettle = 10 * time.Second
+
+// later waits for a file that cannot be taken as it is: often at first, then
+// ever less. An event or a rescan makes the next look come sooner.
+func (j *job) later(now time.Time, why string) {
+	age := now.Sub(j.since)
+	if !j.glancedAt.IsZero() {
+		age = now.Sub(j.glancedAt)
+	}
+	j.unsettled = why
+	j.lookAt = now.Add(min(max(age/2, firstLook), lastLook))
+}
+
+const (
+	firstLook = 10 * time.Millisecond
+	lastLook  = 30 * time.Second
+)
+
+// reason is why a file that is between its two looks waits: it is the reason
+// of the last attempt as long as the file did not change since.
+func (j *job) reason(id state.Identity) string {
+	if j.balk != "" && id == j.balkAt {
+		return j.balk
+	}
+	return reasonChanging
+}
+
+// unsettle starts the two looks anew after an attempt that turned back.
+func (j *job) unsettle(now time.Time, why string) {
+	j.balk, j.balkAt = why, j.glance
+	j.glancedAt = time.Time{}
+	if why == reasonChanging {
+		j.unsettled, j.lookAt = why, now
+		return
+	}
+	j.later(now, why)
+}
+
+// enter resets what belongs to the phases that the job is not in any more.
+func (j *job) enter(files state.Files, now time.Time) {
+	was := j.phase()
+	j.files = files
+	if was == j.phase() {
+		return
+	}
+	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, said: j.said,
+		banned: j.banned, tries: j.tries, sentAt: j.sentAt}
+	*j = fresh
+	switch j.phase() {
+	case state.New:
+		j.unsettled, j.lookAt = reasonChanging, now
+	case state.Sent:
+		j.due = now
+	}
+}

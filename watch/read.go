@@ -1,0 +1,216 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"watcher/state"
+)
+
+// prove finds out whether a prompt that was released did leave.
+func (c *courier) prove(ctx context.Context, r *report) {
+	owner, err := c.cfg.Chat.Owner(ctx)
+	if err != nil {
+		r.trouble = troubleOf(err)
+		return
+	}
+	r.owner = owner
+	if r.order.marker.By != owner {
+		return // not ours to prove: the loop decides again
+	}
+	if r.doubt.since.IsZero() {
+		// Owner came from a living browser of this profile, so none from
+		// before can be alive: the profile has one at a time.
+		r.doubt.since = time.Now()
+	}
+	c.look(ctx, r)
+}
+
+// look reads the chat of a doubtful job once and acts on it.
+func (c *courier) look(ctx context.Context, r *report) {
+	m := r.order.marker
+	began := time.Now()
+	t, err := c.cfg.Chat.Read(ctx, m.Address, m.Message, m.After)
+	if err != nil {
+		c.lookFailed(r, err)
+		return
+	}
+	r.spoke, r.turn = collect, &t
+	var what ruling
+	r.doubt, what, r.next = r.doubt.judge(t, began, time.Now(), c.cfg.Grace, c.cfg.gap(), c.cfg.Poll)
+	switch what {
+	case itLeft:
+		c.left(r, t.Message, "")
+	case itNeverLeft:
+		refusal := r.doubt.refusal
+		if c.retire(r, m) && refusal != nil {
+			r.trouble = refusal
+			c.ends(r, m.Prompt)
+			r.trouble = nil // a pause it asked for began long ago
+		}
+	default:
+		c.giveUp(r)
+	}
+}
+
+// left writes down that the prompt did leave, and ends the job if the site
+// refused it all the same.
+func (c *courier) left(r *report, message, partial string) {
+	r.doubt.confirmed = true
+	if !c.advance(r, r.order.marker, message) {
+		return
+	}
+	if t := r.doubt.refusal; t != nil && endsJob(t.class) {
+		c.fail(r, t, r.order.marker.Prompt, r.order.marker.Address, partial)
+	}
+}
+
+// lookFailed sorts a read that failed. Some failures tell that our message is
+// there; none tells that it is not.
+func (c *courier) lookFailed(r *report, err error) {
+	t := troubleOf(err)
+	switch {
+	case t.class == ClassFiltered || t.class == ClassGeneration:
+		r.spoke, r.doubt.refusal = collect, t
+		c.left(r, "", "")
+	case endsJob(t.class):
+		r.spoke, r.note = collect, "cannot tell yet whether it was sent: "+t.text
+		c.giveUp(r)
+	default:
+		r.trouble = t
+	}
+}
+
+// giveUp ends a doubtful job that is too old, right after a read.
+func (c *courier) giveUp(r *report) {
+	m := r.order.marker
+	if r.doubt.confirmed || r.patience.verdict(time.Now(), 1<<62) == "" {
+		return
+	}
+	c.fail(r, jobTrouble(ClassAmbiguous, "nobody can tell whether this prompt was sent; look at its chat before you "+
+		"send it again"), m.Prompt, m.Address, "")
+}
+
+// collect reads the chat once; a whole answer is written.
+func (c *courier) collect(ctx context.Context, r *report) {
+	m := r.order.marker
+	t, err := c.cfg.Chat.Read(ctx, m.Address, m.Message, m.After)
+	if err != nil {
+		c.collectFailed(ctx, r, troubleOf(err))
+		return
+	}
+	now := time.Now()
+	r.spoke, r.turn = collect, &t
+	if t.Fingerprint != "" && m.Prompt != "" && t.Fingerprint != m.Prompt {
+		r.note = "the chat shows another text than was sent"
+	}
+	r.patience = r.patience.expires(t.Asked, m.At, now, c.cfg.Expire).grow(t, now, c.cfg.Poll)
+	if t.Done && t.Text != "" {
+		c.answer(r, t.Text)
+		return
+	}
+	c.verdict(r, now, t.Text)
+}
+
+func (c *courier) verdict(r *report, now time.Time, partial string) {
+	m := r.order.marker
+	class := r.patience.verdict(now, c.cfg.Stall)
+	text := fmt.Sprintf("the answer did not grow for %v", c.cfg.Stall)
+	switch class {
+	case "":
+		return
+	case ClassExpired:
+		text = fmt.Sprintf("there is no whole answer after %v", c.cfg.Expire)
+	}
+	c.fail(r, &trouble{class: class, text: text, hint: "look at the chat; delete this file to go on waiting"},
+		m.Prompt, m.Address, partial)
+}
+
+// collectFailed sorts a read that failed. A chat that is gone may be another
+// account's: it fails the job only while the owner of its marker is logged in.
+func (c *courier) collectFailed(ctx context.Context, r *report, t *trouble) {
+	m := r.order.marker
+	if t.class == ClassGone && m.By != "" {
+		owner, err := c.cfg.Chat.Owner(ctx)
+		if err != nil {
+			r.trouble = troubleOf(err)
+			return
+		}
+		if r.owner = owner; owner != m.By {
+			r.note = "the chat belongs to another account; log in as that one to collect its answer"
+			r.away = true
+			c.verdict(r, time.Now(), "")
+			return
+		}
+	}
+	if !endsJob(t.class) {
+		r.trouble = t
+		return
+	}
+	r.spoke = collect
+	c.fail(r, t, m.Prompt, m.Address, "")
+}
+
+// answer writes the answer, unless the folder says that nobody waits for it.
+func (c *courier) answer(r *report, text string) {
+	o := &r.order
+	if !o.dir.Same() {
+		r.note = "the folder was replaced or unmounted; the answer is fetched again when it is back"
+		return
+	}
+	m, err := o.dir.Believe(o.name)
+	if err == nil && m.Address != o.marker.Address || err != nil && isAbsent(err) {
+		r.note = "the marker was taken away or replaced; the answer is not written"
+		return
+	}
+	if err == nil {
+		err = o.dir.WriteAnswer(o.name, text)
+	}
+	if err != nil && !errors.Is(err, state.ErrExists) {
+		r.trouble, r.folder = diskTrouble(err), true
+	}
+}
+
+// find looks for the chat of a marker that holds no address.
+func (c *courier) find(ctx context.Context, r *report) {
+	o := &r.order
+	p, err := o.dir.ReadPrompt(o.name)
+	if err != nil {
+		r.note = "the marker holds no address, and the prompt to look for cannot be read"
+		c.lost(r, "its prompt cannot be read")
+		return
+	}
+	found, err := c.cfg.Chat.Find(ctx, p.Text)
+	if err != nil {
+		r.trouble = troubleOf(err)
+		return
+	}
+	r.spoke = collect
+	if len(found) != 1 {
+		c.lost(r, fmt.Sprintf("%d chats of this account begin with this prompt", len(found)))
+		return
+	}
+	to := o.marker
+	to.Address, to.Stage = found[0], state.StageSent
+	if to.Prompt == "" {
+		to.Prompt = p.Sum
+	}
+	c.rewrite(r, o.marker, to)
+}
+
+// lost gives a chat that was not found, or found twice, the grace time to
+// become clear.
+func (c *courier) lost(r *report, why string) {
+	now := time.Now()
+	if r.doubt.since.IsZero() {
+		r.doubt.since = now
+	}
+	if end := r.doubt.since.Add(c.cfg.Grace); now.Before(end) {
+		r.next = end
+		return
+	}
+	c.fail(r, jobTrouble(ClassAmbiguous, "the prompt was sent, but its chat cannot be told: "+why+
+		"; put the chat's address into the .md.url by hand"), r.order.marker.Prompt, "", "")
+}

@@ -1,0 +1,174 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"watcher/state"
+)
+
+// errStopping refuses a commit after the program was told to stop.
+var errStopping = errors.New("the program is stopping; nothing was sent")
+
+// alteredRow is how many texts in a row the page may change before the page is
+// at fault, not the texts.
+const alteredRow = 3
+
+// send brings one settled prompt into a new chat. Nothing leaves before the
+// marker is durable.
+func (c *courier) send(ctx context.Context, r *report) {
+	o := &r.order
+	if err := o.name.Check(); err != nil {
+		c.fail(r, jobTrouble(ClassInvalid, err.Error()), "", "", "")
+		return
+	}
+	p, err := o.dir.ReadPrompt(o.name)
+	if err != nil {
+		t, why := readTrouble(err)
+		if r.wait = why; t != nil {
+			c.fail(r, t, "", "", "")
+		}
+		return
+	}
+	if p.ID != o.settled {
+		r.wait = reasonChanging
+		return
+	}
+	if r.wait = c.uploaded(o, p); r.wait != "" {
+		return
+	}
+	// The marker's place on the disk is taken now: a full or read-only folder
+	// shows before the site is touched.
+	pending, err := o.dir.Prepare(o.name, markerSize)
+	if errors.Is(err, state.ErrExists) {
+		return // somebody else was first; the folder is looked at after each order
+	}
+	if err != nil {
+		r.trouble, r.folder = diskTrouble(err), true
+		return
+	}
+	defer pending.Discard()
+	if r.owner, err = c.cfg.Chat.Owner(ctx); err != nil {
+		r.trouble = troubleOf(err)
+		return
+	}
+	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner}
+	sctx, done := e.context(ctx, c.cfg.StopGrace)
+	message, err := c.cfg.Chat.Send(sctx, p.Text, e.commit)
+	done()
+	c.sent(ctx, r, e, message, err)
+}
+
+// uploaded says why a .ready file, where one is needed, does not let the prompt
+// go: one that holds a sha256 speaks of that very file only.
+func (c *courier) uploaded(o *order, p state.Prompt) (wait string) {
+	if !c.cfg.RequireReady {
+		return ""
+	}
+	sum, err := o.dir.Ready(o.name)
+	switch {
+	case err != nil:
+		return reasonNotReady
+	case sum != "" && sum != p.FileSum:
+		return "its .prompt.ready holds the sha256 of another text"
+	}
+	return ""
+}
+
+// markerSize is room for the longest marker: an address with a uuid, and every
+// key.
+var markerSize = len(state.Marker{
+	Address: strings.Repeat("a", 200), Prompt: strings.Repeat("p", 16), By: strings.Repeat("b", 64),
+	Stage: state.StageReleased, At: 1 << 40, After: strings.Repeat("f", 64), Message: strings.Repeat("m", 64),
+}.String())
+
+// envelope is one send on its way: whether it was committed, refused or
+// called off is decided under its lock, once.
+type envelope struct {
+	order   *order
+	prompt  state.Prompt
+	pending *state.Pending
+	owner   string
+
+	mu        sync.Mutex
+	calledOff bool          // the program stops: too late to commit
+	committed *state.Marker // what stands in the folder, also after a failed commit in doubt
+	refused   error         // why a commit was refused
+	calls     int
+}
+
+// context is the one that Send gets. When the program stops, a send that is
+// not committed ends at once; one that is has some time to end cleanly.
+func (e *envelope) context(ctx context.Context, grace time.Duration) (context.Context, func()) {
+	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		e.mu.Lock()
+		e.calledOff = true
+		committed := e.committed != nil
+		e.mu.Unlock()
+		if committed {
+			select {
+			case <-time.After(grace):
+			case <-sctx.Done():
+			}
+		}
+		cancel()
+	})
+	return sctx, func() { stop(); cancel() }
+}
+
+// commit is what the driver calls while the send is held.
+func (e *envelope) commit(address string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+	switch {
+	case e.calls > 1:
+		return errors.New("commit the send: it was asked for twice")
+	case e.calledOff:
+		e.refused = errStopping
+		return e.refused
+	}
+	if e.refused = e.look(); e.refused != nil {
+		return e.refused
+	}
+	m := state.Marker{Address: address, Prompt: e.prompt.Sum, By: e.owner,
+		Stage: state.StageReleased, At: time.Now().Unix()}
+	err := e.pending.Commit(m)
+	if err == nil || errors.Is(err, state.ErrInDoubt) {
+		e.committed = &m
+	}
+	e.refused = err
+	return err
+}
+
+// errRecall says that the prompt is not the one that settled any more.
+var errRecall = errors.New("the prompt was changed, held or removed at the last moment")
+
+// look is the last look at the folder: still the same one, still New, still
+// this text.
+func (e *envelope) look() error {
+	dir, name := e.order.dir, e.order.name
+	if !dir.Same() {
+		return fmt.Errorf("commit the send: %s is not the folder it was", dir.Path())
+	}
+	files, err := dir.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if why := state.May(files, "", true); why != "" {
+		return fmt.Errorf("%w: %s", errRecall, why)
+	}
+	p, err := dir.ReadPrompt(name)
+	if _, why := readTrouble(err); err != nil && why != "" {
+		return fmt.Errorf("%w: %w", errRecall, err)
+	}
+	if err != nil || p.Sum != e.prompt.Sum {
+		return errRecall
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+package watchtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"watcher/watch"
+)
+
+// Plan is how the fake site treats one send. The zero Plan takes the prompt at
+// once and has the whole answer at once.
+type Plan struct {
+	Before *Fault // refused before the commit
+	After  *Fault // refused after the commit; Left is up to the plan
+
+	Lose   bool          // the prompt is lost on its way (with After)
+	Late   time.Duration // the site takes the prompt only so long after Send returned
+	Takes  time.Duration // Send takes so long before its commit, and again after it
+	Think  time.Duration // the answer grows for so long before it is whole
+	Stuck  bool          // the answer never becomes whole, and stops growing
+	Fails  *Fault        // reading the answer gives this once the prompt is there
+	Rename string        // the site stores this text as the message, not the prompt
+	Skip   bool          // a broken driver: sends without a commit
+	NoID   bool          // the site confirms without naming the message
+}
+
+// Fake is a web chat in memory, with a ledger of all that reached it. It is
+// safe for concurrent use; the clock is package time's, so it runs under
+// testing/synctest.
+type Fake struct {
+	mu     sync.Mutex
+	chats  map[string]*chat
+	ledger []Post
+	script func(prompt string, nth int) Plan
+	owner  string
+	down   map[string]error // "owner", "send", "read", "find" -> error
+	calls  map[string]int
+	number int
+}
+
+// Post is one prompt that the site took.
+type Post struct {
+	Address, Prompt string
+	At              time.Time
+}
+
+type chat struct {
+	made    int
+	prompt  string // as sent
+	shown   string // as the site shows it
+	message string
+	plan    Plan
+	due     time.Time // when the site takes the prompt
+	sent    bool
+	gone    bool
+}
+
+// NewFake returns a chat that takes and answers all.
+func NewFake() *Fake {
+	return &Fake{chats: map[string]*chat{}, owner: "0123456789abcdef", down: map[string]error{}, calls: map[string]int{}}
+}
+
+var _ watch.Chat = (*Fake)(nil)
+
+// Script sets how sends are treated; nth counts the sends of the same prompt,
+// from 1.
+func (f *Fake) Script(plan func(prompt string, nth int) Plan) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.script = plan
+}
+
+// Break makes every call of a method ("owner", "send", "read", "find") fail;
+// nil mends it.
+func (f *Fake) Break(method string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down[method] = err
+}
+
+// Login changes the account.
+func (f *Fake) Login(owner string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owner = owner
+}
+
+// Delete removes a chat from the account.
+func (f *Fake) Delete(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.chats[address]; c != nil {
+		c.gone = true
+	}
+}
+
+// Calls tells how often a method was called.
+func (f *Fake) Calls(method string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[method]
+}
+
+// Accepted lists the prompts that the site took, in order.
+func (f *Fake) Accepted() []Post {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.arrive()
+	return slices.Clone(f.ledger)
+}
+
+// Count tells how often the site took a prompt.
+func (f *Fake) Count(prompt string) (n int) {
+	for _, p := range f.Accepted() {
+		if p.Prompt == prompt {
+			n++
+		}
+	}
+	return n
+}
+
+// Answer is the fake's answer to a prompt: it names the prompt and has an end.
+func Answer(prompt string) string {
+	return fmt.Sprintf("# Answer to %s\n\n%d bytes were read.\n\n`end`\n", fingerprint(prompt), len(prompt))
+}
+
+func fingerprint(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (f *Fake) call(ctx context.Context, method string) error {
+	f.calls[method]++
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("fake chat: %s: %w", method, err)
+	}
+	return f.down[method]
+}
+
+// Owner returns the account's id.
+func (f *Fake) Owner(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owner, f.call(ctx, "owner")
+}
+
+// Send does what the plan says.
+func (f *Fake) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
+	f.mu.Lock()
+	err := f.call(ctx, "send")
+	c := f.make(prompt)
+	f.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	address, p := c.address(), c.plan
+	if err := sleep(ctx, p.Takes); err != nil {
+		return "", fmt.Errorf("fake chat: load the page: %w", err)
+	}
+	if p.Before != nil {
+		return "", p.Before
+	}
+	if !p.Skip {
+		if err := commit(address); err != nil {
+			return "", fmt.Errorf("fake chat: send was refused: %w", err)
+		}
+	}
+	if p.After != nil && !p.After.Left {
+		return "", p.After
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !p.Lose {
+		c.sent, c.due = true, time.Now().Add(p.Late)
+	}
+	f.arrive()
+	if p.After != nil {
+		return "", p.After
+	}
+	return c.said(), f.wait(ctx, p.Takes)
+}
+
+// wait is sleep without the lock.
+func (f *Fake) wait(ctx context.Context, d time.Duration) error {
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	if err := sleep(ctx, d); err != nil {
+		return &Fault{Kind: watch.ClassUnreachable, Text: "fake chat: wait for the answer to begin: " + err.Error(), Left: true}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// make opens a new, empty chat for a prompt.
+func (f *Fake) make(prompt string) *chat {
+	f.number++
+	c := &chat{made: f.number, prompt: prompt, shown: prompt}
+	nth := 1
+	for _, other := range f.chats {
+		if other.prompt == prompt {
+			nth++
+		}
+	}
+	if f.script != nil {
+		c.plan = f.script(prompt, nth)
+	}
+	if c.plan.Rename != "" {
+		c.shown = c.plan.Rename
+	}
+	f.chats[c.address()] = c
+	return c
+}
+
+func (c *chat) address() string {
+	return fmt.Sprintf("https://chat.example/c/%08x-0000-4000-8000-%012x", c.made, c.made)
+}
+
+func (c *chat) said() string {
+	if c.plan.NoID {
+		return ""
+	}
+	return c.message
+}
+
+// arrive takes what was on its way, in the order of arrival.
+func (f *Fake) arrive() {
+	now := time.Now()
+	var late []*chat
+	for _, c := range f.chats {
+		if c.sent && c.message == "" && !c.due.After(now) {
+			late = append(late, c)
+		}
+	}
+	slices.SortFunc(late, func(a, b *chat) int {
+		if n := a.due.Compare(b.due); n != 0 {
+			return n
+		}
+		return a.made - b.made
+	})
+	for _, c := range late {
+		c.message = fmt.Sprintf("message-%d", c.made)
+		f.ledger = append(f.ledger, Post{Address: c.address(), Prompt: c.prompt, At: c.due})
+	}
+}
+
+// Read shows a chat as it is now.
+func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.Turn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.call(ctx, "read"); err != nil {
+		return watch.Turn{}, err
+	}
+	f.arrive()
+	c := f.chats[address]
+	if c == nil || c.gone {
+		return watch.Turn{}, &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
+	}
+	if message != "" && message != c.message {
+		return watch.Turn{}, errors.New("fake chat: the message is not in this chat")
+	}
+	if c.message == "" {
+		return watch.Turn{Empty: true}, nil
+	}
+	if c.plan.Fails != nil {
+		return watch.Turn{}, c.plan.Fails
+	}
+	return c.turn(), nil
+}
+
+func (c *chat) turn() watch.Turn {
+	t := watch.Turn{Message: c.message, Asked: c.due.Unix(), Fingerprint: fingerprint(c.shown)}
+	whole := Answer(c.prompt)
+	grown := time.Since(c.due)
+	switch {
+	case c.plan.Stuck:
+		t.Text, t.Progress = whole[:len(whole)/2], 1
+	case grown < c.plan.Think:
+		t.Text = whole[:int(int64(len(whole))*int64(grown)/int64(c.plan.Think))]
+		t.Progress = 1 + int(grown/time.Second)
+	default:
+		t.Text, t.Progress, t.Done = whole, 1<<30, true
+	}
+	return t
+}
+
+// Find lists the chats that begin with the prompt, newest first.
+func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.call(ctx, "find"); err != nil {
+		return nil, err
+	}
+	f.arrive()
+	var found []*chat
+	for _, c := range f.chats {
+		if c.message != "" && !c.gone && c.shown == prompt {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b *chat) int { return b.made - a.made })
+	var list []string
+	for _, c := range found {
+		list = append(list, c.address())
+	}
+	return list, nil
+}
