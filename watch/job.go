@@ -141,11 +141,15 @@ func (j *job) enter(files state.Files, now time.Time) {
 		return
 	}
 	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, said: j.said,
-		banned: j.banned, tries: j.tries, sentAt: j.sentAt}
+		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length}
+	if files.Has(state.KindMarker) {
+		fresh.marker = j.marker // for the log; it is read again if it is needed
+	}
 	*j = fresh
 	switch j.phase() {
 	case state.New:
 		j.unsettled, j.lookAt = reasonChanging, now
+		j.sentAt = time.Time{}
 	case state.Sent:
 		j.due = now
 	}

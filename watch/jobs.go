@@ -66,7 +66,7 @@ func (l *loop) entered(j *job, was state.Phase, now time.Time) {
 		e.AnErr("err", err).Str("class", f.Class).Str("address", f.Address).Str("reason", f.Sentence).Msg("failed")
 		l.progress(j, "failed")
 	case state.Done:
-		e.Msg("answered")
+		l.address(e, j).Msg("answered")
 		l.progress(j, "done")
 	case state.Absent:
 		e.Msg("removed")

@@ -164,10 +164,10 @@ func (e *envelope) look() error {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
 	p, err := dir.ReadPrompt(name)
-	if _, why := readTrouble(err); err != nil && why != "" {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w: %w", errRecall, err)
-	}
-	if err != nil || p.Sum != e.prompt.Sum {
+	case p.Sum != e.prompt.Sum:
 		return errRecall
 	}
 	return nil
