@@ -105,8 +105,12 @@ func (d *Dir) archive(n Name, k Kind) (string, error) {
 func (d *Dir) moveAside(from, to string) error {
 	err := d.move(from, to)
 	if noMove(err) {
-		if there, lookErr := d.there(to); there || lookErr != nil {
-			return errors.Join(ErrExists, lookErr)
+		there, lookErr := d.there(to)
+		switch {
+		case lookErr != nil:
+			return lookErr
+		case there:
+			return ErrExists
 		}
 		err = d.rename(from, to)
 	}

@@ -168,3 +168,15 @@ func wants(t testing.TB, err, want error) {
 		t.Fatalf("error %v, want %v", err, want)
 	}
 }
+
+// memDir is a folder in memory where there is such a file system: for tests
+// that make thousands of small files and ask nothing of the disk.
+func memDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "state-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

@@ -70,12 +70,12 @@ func TestScan(t *testing.T) {
 // Scan and Lookup see the same, whatever is in the folder.
 func TestScanAgreesWithLookup(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
+		dir, err := os.MkdirTemp(memDir(t), "")
 		must(t, err)
 		d := open(t, dir, ownerA)
 		defer d.Close()
 		all := map[Name]bool{}
-		for range rapid.IntRange(0, 30).Draw(rt, "files") {
+		for range rapid.IntRange(0, 12).Draw(rt, "files") {
 			n := anyName.Filter(func(n Name) bool { return n.Check() == nil }).Draw(rt, "name")
 			k := Kind(rapid.IntRange(0, int(kinds)-1).Draw(rt, "kind"))
 			put(t, dir, n.File(k), "")
@@ -103,8 +103,8 @@ func TestScanAgreesWithLookup(t *testing.T) {
 
 // A finished job costs no stat, no object and few bytes.
 func TestScanOfManyFinishedJobs(t *testing.T) {
-	const jobs = 3000
-	dir := t.TempDir()
+	const jobs = 2000
+	dir := memDir(t)
 	f := &faults{}
 	d := open(t, dir, ownerA, WithStep(f.step))
 	for i := range jobs {
