@@ -71,9 +71,9 @@ func (s *Site) serveChange(w http.ResponseWriter, r *http.Request, name, email s
 	if err == nil {
 		switch name {
 		case "fault":
-			err = s.faultsFrom(raw)
+			err = s.FaultJSON(raw)
 		case "options":
-			s.Configure(func(o *Options) { err = apply(o, raw) })
+			err = s.ConfigureJSON(raw)
 		case "clear":
 			if kind := r.URL.Query().Get("kind"); kind != "" {
 				s.Clear(Kind(kind))

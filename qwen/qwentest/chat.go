@@ -1,7 +1,6 @@
 package qwentest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,14 +44,24 @@ func (c *chat) running(now time.Time) *response {
 	return nil
 }
 
-// current returns the ids of the last turn's answers.
-func (c *chat) current() []string {
-	var ids []string
-	for _, m := range slices.Backward(c.messages) {
-		if m.role != "assistant" || len(ids) > 0 && m.turn != c.find(ids[0]).turn {
-			break
+// shown are the messages a reader sees at a moment.
+func (c *chat) shown(now time.Time) []*message {
+	var out []*message
+	for _, m := range c.messages {
+		if !now.Before(m.visible) {
+			out = append(out, m)
 		}
-		ids = append([]string{m.id}, ids...)
+	}
+	return out
+}
+
+// current returns the ids of the last turn's answers.
+func current(messages []*message) []string {
+	ids := []string{}
+	for _, m := range messages {
+		if m.role == "assistant" && m.turn == messages[len(messages)-1].turn {
+			ids = append(ids, m.id)
+		}
 	}
 	return ids
 }
@@ -98,26 +107,23 @@ func list[T any](v []T) []T {
 
 // view is a chat as the API shows it at a moment.
 func (c *chat) view(now time.Time, o Options) obj {
-	flat := []any{}
-	byID := obj{}
-	for _, m := range c.messages {
-		if now.Before(m.visible) {
-			continue
-		}
+	shown := c.shown(now)
+	if n := o.HistoryPagesLimit; n > 0 && len(shown) > n {
+		shown = shown[len(shown)-n:]
+	}
+	flat, byID := []any{}, obj{}
+	for _, m := range shown {
 		v := m.view(now, o)
 		flat = append(flat, v)
 		byID[m.id] = v
 	}
-	if n := o.HistoryPagesLimit; n > 0 && len(flat) > n {
-		flat = flat[len(flat)-n:]
-	}
-	var messages any = byID
+	var messages, currentID any = byID, nil
 	if o.HistoryArray {
 		messages = flat
 	}
-	currentID, ids := any(nil), []string{}
-	if current := c.current(); len(byID) > 0 && len(current) > 0 {
-		currentID, ids = current[0], current
+	ids := current(shown)
+	if len(ids) > 0 {
+		currentID = ids[0]
 	}
 	return obj{
 		"id": c.id, "user_id": c.owner, "title": c.title, "share_id": nil, "archived": false, "pinned": false,

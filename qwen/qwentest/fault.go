@@ -212,8 +212,9 @@ func (s *Site) take(on, text string, reused, early bool) faults {
 	return out
 }
 
-// faultsFrom adds the faults of a JSON object or an array of objects.
-func (s *Site) faultsFrom(raw []byte) error {
+// FaultJSON adds the faults of a JSON object or an array of objects. The names
+// are those of [Fault], in any case; durations are text such as "1.5s".
+func (s *Site) FaultJSON(raw []byte) error {
 	var many []json.RawMessage
 	if json.Unmarshal(raw, &many) != nil {
 		many = []json.RawMessage{raw}

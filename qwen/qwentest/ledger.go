@@ -56,25 +56,34 @@ type ledger struct {
 	violations []string
 }
 
-func (s *Site) logRequest(r *http.Request) int {
+// memory is how many lines of a log are kept, at least.
+const memory = 50_000
+
+// trimmed drops the older half of a log that grew too long.
+func trimmed[T any](log []T) []T {
+	if len(log) < 2*memory {
+		return log
+	}
+	return slices.Clone(log[len(log)-memory:])
+}
+
+func (s *Site) logRequest(r *http.Request) *Request {
 	c := connectionOf(r)
 	used := c.used.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{
+	line := &Request{
 		Time: s.now(), Method: r.Method, Path: r.URL.RequestURI(), Proto: r.Proto,
 		Connection: c.id, Reused: used > 1, RequestID: r.Header.Get("X-Request-Id"),
-	})
-	return len(s.requests) - 1
+	}
+	s.requests = append(trimmed(s.requests), line)
+	return line
 }
 
 func (s *Site) finishRequest(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.index < len(s.requests) {
-		s.requests[c.index].Status = c.w.status
-		s.requests[c.index].Fault = c.note
-	}
+	c.line.Status, c.line.Fault = c.w.status, c.note
 }
 
 // Requests returns the log of all requests, oldest first. Those under
@@ -82,7 +91,11 @@ func (s *Site) finishRequest(c *call) {
 func (s *Site) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
+	var out []Request
+	for _, line := range s.requests {
+		out = append(out, *line)
+	}
+	return out
 }
 
 // Ledger returns an entry for every prompt that reached the site, in the order
@@ -210,7 +223,7 @@ func (s *Site) noteElsewhere(path string, raw []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	eachString(v, func(text string) {
-		s.ledger.elsewhere = append(s.ledger.elsewhere, posted{text: text, chat: path})
+		s.ledger.elsewhere = append(trimmed(s.ledger.elsewhere), posted{text: text, chat: path})
 	})
 }
 
@@ -234,6 +247,13 @@ func beginning(raw []byte) (string, bool) {
 	_, rest, ok := strings.Cut(string(raw), `"content":"`)
 	if !ok {
 		return "", false
+	}
+	for i := 0; i < len(rest); i++ {
+		if rest[i] == '"' { // the text is whole, the cut comes later
+			rest = rest[:i]
+		} else if rest[i] == '\\' {
+			i++
+		}
 	}
 	for end := len(rest); end >= 0 && end > len(rest)-12; end-- { // a cut escape is at most 12 bytes long
 		var text string

@@ -26,7 +26,7 @@ type Site struct {
 	script   []*Fault
 	wishes   map[string]int // directive -> how often it was met
 	ledger   ledger
-	requests []Request
+	requests []*Request
 }
 
 // New makes a site with one account, [DefaultAccount].
@@ -48,6 +48,20 @@ func (s *Site) Configure(change func(*Options)) {
 	s.options = s.asked.filled()
 }
 
+// ConfigureJSON changes the options that a JSON object names, in any case;
+// durations are text such as "1.5s", or milliseconds. On an error nothing is
+// changed.
+func (s *Site) ConfigureJSON(raw []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.asked
+	if err := apply(&changed, raw); err != nil {
+		return err
+	}
+	s.asked, s.options = changed, changed.filled()
+	return nil
+}
+
 // Options returns the options in force.
 func (s *Site) Options() Options {
 	s.mu.Lock()
@@ -64,7 +78,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{site: s, w: &statusWriter{ResponseWriter: w}, r: r, options: s.Options()}
-	c.index = s.logRequest(r)
+	c.line = s.logRequest(r)
 	defer func() { s.finishRequest(c) }()
 	s.route(c)
 }
@@ -75,8 +89,8 @@ type call struct {
 	w       *statusWriter
 	r       *http.Request
 	options Options // as they were when it came
-	index   int     // in the log
-	note    string  // faults that struck
+	line    *Request
+	note    string // faults that struck
 	faults  faults
 }
 

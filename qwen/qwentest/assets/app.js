@@ -60,10 +60,17 @@
     if (cfg.askTitle) Api.post("/api/v2/chats/title", { chat_id: state.chat, messages: [{ role: "user", content: text }] }).catch(() => {});
   }
 
+  // show puts a message of ours before its answer.
+  function show(mine) {
+    const i = state.messages.findIndex((m) => m.parent === mine.id);
+    set({ messages: i < 0 ? [...state.messages, mine] : state.messages.toSpliced(i, 0, mine) });
+  }
+
   async function turn(text, own) {
     const fid = crypto.randomUUID();
     const parent = state.messages.findLast((m) => m.role === "assistant" && !m.local)?.id ?? null;
-    setTimeout(() => set({ messages: [...state.messages, { id: fid, role: "user", text }].sort((a, b) => (a.late ?? 0) - (b.late ?? 0)) }), cfg.lateRender);
+    const mine = { id: fid, role: "user", text };
+    setTimeout(() => show(mine), cfg.lateRender);
     let chat = state.chat;
     if (!chat) {
       const made = await Api.newChat(state.model, guest).catch(() => ({}));
@@ -81,7 +88,7 @@
     } catch {
       return fail(fid, Turn.errors.issue(state.model));
     }
-    const on = listener(chat, fid);
+    const on = listener(chat, mine);
     const type = reply.headers.get("content-type") ?? "";
     if (!/event-stream|json/.test(type)) return fail(fid, Turn.errors.issue(state.model));
     const end = await Turn.follow(reply, on);
@@ -92,14 +99,13 @@
   const address = (chat) => history.pushState({}, "", guest ? "/c/guest" : "/c/" + chat);
 
   // listener puts what a stream tells into the state.
-  function listener(chat, fid) {
+  function listener(chat, mine) {
     const hold = cfg.earlyStop > 0;
     return {
       created(created, m) {
         if (!location.pathname.endsWith(chat)) address(chat);
         const rest = state.messages.filter((o) => o.id !== m.id);
-        const user = rest.find((o) => o.id === fid);
-        if (user) user.id = created.parent_id;
+        mine.id = m.parent = created.parent_id;
         set({ chat, response: state.response || m.id, stoppable: true, messages: [...rest, { ...m }] });
         if (created.response_index > 0) set({ dual: [state.response, m.id] });
       },
@@ -108,7 +114,7 @@
         if (!hold) return put();
         if (m.done) { set({ running: false }); setTimeout(put, cfg.earlyStop); }
       },
-      failed(text, m) { fail(m?.id ?? fid, text); },
+      failed(text, m) { fail(m?.id, text); },
     };
   }
 
@@ -157,7 +163,7 @@
     set({ chat: id, messages, response: messages.at(-1)?.id ?? "" });
     if (messages.length && !messages.at(-1).done) {
       set({ running: true, stoppable: true });
-      await Turn.recover(id, messages.at(-1).id, listener(id, ""));
+      await Turn.recover(id, messages.at(-1).id, listener(id, {}));
       set({ running: cfg.stopStays });
     }
   }
