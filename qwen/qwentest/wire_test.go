@@ -87,6 +87,32 @@ func (w *wire) must(method, path, body string) (*http.Response, string) {
 	return reply, text
 }
 
+// stream opens a stream; each call of what it returns gives the next frame,
+// nil at the end.
+func (w *wire) stream(path string) func() any {
+	w.Helper()
+	r, err := http.NewRequest("GET", w.server.URL+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("bx-ua", "231!wire")
+	r.Header.Set("bx-umidtoken", "wire")
+	reply, err := w.client.Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = reply.Body.Close() })
+	scanner := bufio.NewScanner(reply.Body)
+	return func() any {
+		for scanner.Scan() {
+			if data, ok := strings.CutPrefix(scanner.Text(), "data: "); ok {
+				return decode(w.T, data)
+			}
+		}
+		return nil
+	}
+}
+
 func (w *wire) newChat() string {
 	w.Helper()
 	_, text := w.post("/api/v2/chats/new", `{"chatId":"","models":["qwen3.8-max"],"project_id":"","timestamp":1,"chat_type":"t2t","chat_mode":"normal"}`)
