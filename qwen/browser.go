@@ -1,9 +1,7 @@
 package qwen
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -83,7 +81,8 @@ func (b *chromium) launch(ctx context.Context, path string, o *Options) error {
 	select {
 	case err := <-started:
 		if err != nil {
-			return fail(KindBrowser, op, "%s: %w%s", path, err, b.output.indented())
+			first, _, _ := strings.Cut(err.Error(), "\n")
+			return fail(KindBrowser, op, "%s: %s%s", path, first, b.output.indented())
 		}
 	case <-ctx.Done():
 		return fail(KindBrowser, op, "%w", ctx.Err())
@@ -194,6 +193,7 @@ func (b *chromium) kill() {
 		b.free()
 	}
 	b.proxy.close()
+	b.profile.tidy()
 }
 
 // gone is closed when the browser has ended.
@@ -217,17 +217,21 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// indented is the last lines, ready to follow an error's text.
+// indented is what the browser said of its end, ready to follow an error's
+// text: the fatal lines if there are any, else the last ones.
 func (t *tail) indented() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.buf), []byte("\n"))
-	if len(lines) > 5 {
-		lines = lines[len(lines)-5:]
+	var fatal, last []string
+	for line := range strings.Lines(string(t.buf)) {
+		line = "\n  " + strings.TrimSpace(line)
+		if strings.Contains(line, "FATAL") || strings.Contains(line, "sandbox") {
+			fatal = append(fatal, line)
+		}
+		last = append(last, line)
 	}
-	text := strings.TrimSpace(string(bytes.Join(lines, []byte("\n  "))))
-	if text == "" {
-		return ""
+	if len(fatal) > 0 {
+		last = fatal
 	}
-	return fmt.Sprintf("\n  %s", text)
+	return strings.Join(last[max(0, len(last)-5):], "")
 }

@@ -41,7 +41,7 @@ type gate struct {
 
 	mu      sync.Mutex
 	phase   gatePhase
-	needle  needle
+	needle  *needle
 	chats   map[string]bool // ids that chats/new returned to this page
 	waiting []paused        // held while a send is held
 	strange []string        // requests that carry the prompt and aren't the send
@@ -92,12 +92,21 @@ func newGate(ctx, tab context.Context, site origin, path Site) (*gate, error) {
 	return g, err
 }
 
-// expect arms the gate for one send of the prompt. shut is called at once when
-// the send is held, before anything else is done with it.
-func (g *gate) expect(prompt string, shut func()) {
+// lookFor makes the gate refuse whatever carries the prompt's text from now
+// on; called before the text goes into the page.
+func (g *gate) lookFor(prompt string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.phase, g.needle, g.shut = gateArmed, newNeedle(prompt), shut
+	n := newNeedle(prompt)
+	g.needle = &n
+}
+
+// expect arms the gate for one send. shut is called at once when the send is
+// held, before anything else is done with it.
+func (g *gate) expect(shut func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.phase, g.shut = gateArmed, shut
 }
 
 // serve decides about one paused request and carries it out.
@@ -140,7 +149,7 @@ func (g *gate) decide(p paused) verdict {
 		g.shut()
 		g.held <- p
 		return hold
-	case g.phase != gateReading && g.needle.in(p.Request.URL, body):
+	case g.needle != nil && g.needle.in(p.Request.URL, body):
 		g.strange = append(g.strange, p.Request.Method+" "+pathOf(p.Request.URL))
 		return refuse
 	case g.phase == gateHolding && g.ofSite(p):

@@ -116,6 +116,7 @@ func (s *sending) compose(ctx context.Context) error {
 		return err
 	}
 	s.step(StepLoaded)
+	p.gate.lookFor(s.prompt)
 	f := filling{sending: s}
 	if _, err := p.until(ctx, composeTimeout, func(state pageState) (bool, error) {
 		return f.look(ctx, state)
@@ -176,7 +177,7 @@ func (f *filling) late(state pageState, err error) error {
 func (s *sending) hold(ctx context.Context) error {
 	const op = "press the send button"
 	p := s.page
-	p.gate.expect(s.prompt, func() { p.browser.proxy.setMode(modeShut) })
+	p.gate.expect(func() { p.browser.proxy.setMode(modeShut) })
 	deadline := time.After(holdTimeout)
 	again := time.NewTicker(pressAgain)
 	defer again.Stop()
