@@ -23,7 +23,7 @@ func (l *loop) account(j *job, r report, now time.Time, known bool) {
 		l.needsSend = l.needsSend || sending && r.owner != ""
 		l.pause(j, t, now)
 	}
-	if sending && known && (r.owner != "" || t != nil) && j.folder.brake.Class != "" {
+	if known && j.folder.brake.Class != "" && (r.wrote || sending && (r.owner != "" || t != nil)) {
 		n := j.folder.brake.end()
 		l.log.Info().Str("folder", j.folder.path).Int("count", n).Msg("folder can be written again")
 	}
@@ -53,9 +53,18 @@ func (l *loop) pauseFolder(j *job, t *trouble, now time.Time) {
 }
 
 func (l *loop) brakeLine(e *zerolog.Event, b *brake, t *trouble) *zerolog.Event {
-	e.Str("class", b.Class).AnErr("err", t.err).Str("reason", sentence(t)).Time("until", b.Until)
+	what(e, t).Time("until", b.Until)
 	if b.fails > 1 {
 		e.Int("count", b.fails)
+	}
+	return e
+}
+
+// what adds what went wrong to a line, and what can be done.
+func what(e *zerolog.Event, t *trouble) *zerolog.Event {
+	e.Str("class", t.class).Str("err", t.text)
+	if t.hint != "" {
+		e.Str("hint", t.hint)
 	}
 	return e
 }
@@ -101,10 +110,9 @@ func (l *loop) told(j *job, r report) {
 		if n := j.repeats.ok(); n > 0 {
 			l.address(l.line(zerolog.InfoLevel, j), j).Int("count", n).Msg("recovered")
 		}
-	case j.phase() == state.Sent:
+	case j.phase() == state.Sent && !r.folder:
 		if j.repeats.fail(r.ended) {
-			l.address(l.line(zerolog.WarnLevel, j), j).Str("class", t.class).AnErr("err", t.err).
-				Str("reason", sentence(t)).Int("count", j.repeats.count).Msg("cannot read the chat")
+			what(l.address(l.line(zerolog.WarnLevel, j), j), t).Int("count", j.repeats.count).Msg("cannot read the chat")
 		}
 	}
 }

@@ -3,7 +3,6 @@ package watch
 import (
 	"errors"
 	"io/fs"
-	"syscall"
 	"time"
 
 	"watcher/state"
@@ -91,13 +90,12 @@ type trouble struct {
 	text  string
 	hint  string
 	until time.Time
-	err   error
 }
 
 // troubleOf reads a chat's error. One without a Fault is counted as the
 // browser's.
 func troubleOf(err error) *trouble {
-	t := &trouble{class: ClassBrowser, text: err.Error(), err: err}
+	t := &trouble{class: ClassBrowser, text: err.Error()}
 	if f := FaultOf(err); f != nil {
 		t.class, t.hint, t.until = f.Class(), f.Hint(), f.Until()
 	}
@@ -107,18 +105,9 @@ func troubleOf(err error) *trouble {
 	return t
 }
 
-// diskTrouble wraps an error of a folder.
+// diskTrouble is an error of a folder. Its text says what to do already.
 func diskTrouble(err error) *trouble {
-	t := &trouble{class: ClassDisk, text: err.Error(), err: err}
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		t.hint = "make room on the folder's disk"
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		t.hint = "make the folder writable for this user"
-	default:
-		t.hint = "check the folder and its disk"
-	}
-	return t
+	return &trouble{class: ClassDisk, text: err.Error()}
 }
 
 // jobTrouble is a failure of one job that the program itself found.
@@ -130,7 +119,7 @@ func readTrouble(err error) (t *trouble, wait string) {
 	var bad *state.InvalidError
 	switch {
 	case errors.As(err, &bad):
-		return &trouble{class: ClassInvalid, text: err.Error(), err: err}, ""
+		return &trouble{class: ClassInvalid, text: err.Error()}, ""
 	case errors.Is(err, state.ErrEmpty):
 		return nil, reasonEmpty
 	case errors.Is(err, state.ErrChanged):

@@ -45,6 +45,7 @@ type report struct {
 	folder   bool          // the trouble is the folder's, not the queue's
 	failed   *trouble      // the job failed for good, and its .md.err is written
 	wait     string        // the prompt is not ready after all, and why
+	wrote    bool          // the folder took a file
 	marker   *state.Marker // what stands in the folder now, if that changed
 	doubt    doubt
 	patience patience
@@ -143,7 +144,7 @@ func (c *courier) fail(r *report, t *trouble, prompt, address, partial string) {
 		r.trouble, r.folder = diskTrouble(err), true
 		return
 	}
-	r.failed = t
+	r.failed, r.wrote = t, true
 }
 
 // command is what to type to go on: with a marker, one more look at the chat;

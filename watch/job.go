@@ -43,7 +43,7 @@ type job struct {
 	// While Failed.
 	checked state.Identity // the prompt as compared with the .md.err
 
-	said string // the last reason that was logged
+	said map[string]bool // reasons that were logged in this phase, once each
 }
 
 // label names the job in the log: its prompt's path without the suffix.
@@ -136,11 +136,14 @@ func (j *job) unsettle(now time.Time, why string) {
 // enter resets what belongs to the phases that the job is not in any more.
 func (j *job) enter(files state.Files, now time.Time) {
 	was := j.phase()
+	if files != j.files {
+		j.said = nil
+	}
 	j.files = files
 	if was == j.phase() {
 		return
 	}
-	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, said: j.said,
+	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, repeats: j.repeats,
 		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length}
 	if files.Has(state.KindMarker) {
 		fresh.marker = j.marker // for the log; it is read again if it is needed

@@ -39,7 +39,7 @@ func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	switch {
 	case was != j.phase():
 		l.entered(j, was, now)
-	case j.phase() == state.New && j.unsettled != "" && now.Before(j.lookAt) && j.unsettled != reasonChanging:
+	case r == nil && j.phase() == state.New && j.unsettled != "" && j.unsettled != reasonChanging && now.Before(j.lookAt):
 		j.lookAt = now // something may have changed: no need to be patient
 	}
 	switch j.phase() {
@@ -157,12 +157,16 @@ func (l *loop) address(e *zerolog.Event, j *job) *zerolog.Event {
 	return e
 }
 
-// say logs why a job waits, once per reason.
+// say logs why a job waits, each reason once: a file that is written for an
+// hour goes to and fro between two.
 func (l *loop) say(j *job, reason string) {
-	if reason == j.said {
+	if j.said[reason] {
 		return
 	}
-	j.said = reason
+	if j.said == nil {
+		j.said = map[string]bool{}
+	}
+	j.said[reason] = true
 	l.address(l.line(zerolog.InfoLevel, j), j).Str("reason", reason).Msg("waiting")
 }
 

@@ -170,7 +170,9 @@ func (c *courier) answer(r *report, text string) {
 	}
 	if err != nil && !errors.Is(err, state.ErrExists) {
 		r.trouble, r.folder = diskTrouble(err), true
+		return
 	}
+	r.wrote = true
 }
 
 // find looks for the chat of a marker that holds no address.

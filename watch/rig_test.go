@@ -97,7 +97,9 @@ func (r *rig) has(file string) bool {
 	return err == nil
 }
 
-func (r *rig) marker(name string) state.Marker { return state.ParseMarker([]byte(r.read(name + ".md.url"))) }
+func (r *rig) marker(name string) state.Marker {
+	return state.ParseMarker([]byte(r.read(name + ".md.url")))
+}
 
 // answered checks that a job is done with the fake's answer to its prompt, and
 // that the prompt was taken exactly once.

@@ -71,7 +71,7 @@ func (c *courier) rewrite(r *report, from, to state.Marker) bool {
 		r.trouble, r.folder = diskTrouble(err), true
 		return false
 	}
-	r.marker = &to
+	r.marker, r.wrote = &to, true
 	return true
 }
 
@@ -122,7 +122,7 @@ func (c *courier) ends(r *report, prompt string) {
 	t := r.trouble
 	r.altered = t.class == ClassAltered
 	if r.altered && r.order.row+1 >= alteredRow {
-		r.trouble = &trouble{class: ClassSiteChanged, hint: t.hint, err: t.err,
+		r.trouble = &trouble{class: ClassSiteChanged, hint: t.hint,
 			text: "the page changed the text of several prompts in a row: " + t.text}
 		return
 	}

@@ -1,0 +1,208 @@
+package watch_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"watcher/watch"
+)
+
+func TestSlowWriters(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		a := r.running()
+		r.write("a.prompt", "")
+		a.Kick()
+		pass(time.Minute)
+		r.unsent("a")
+		f, err := os.OpenFile(r.path("a.prompt"), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i, part := range []string{"part one ", "part two"} {
+			fmt.Fprint(f, part)
+			a.Kick()
+			pass(time.Duration(i+1) * time.Minute) // it looks stable, but it is open
+			r.unsent("a")
+		}
+		if n := r.logged("waiting", "open for writing"); n != 1 {
+			t.Errorf("%d lines about the open file, want 1\n%s", n, r.log)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Minute)
+		r.answered("a", "part one part two")
+	})
+}
+
+func TestAnEditRestartsTheSettling(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		a := r.running()
+		for i := range 10 {
+			r.write("a.prompt", fmt.Sprint("version ", i))
+			a.Kick()
+			pass(1900 * time.Millisecond)
+			r.unsent("a")
+		}
+		pass(2 * time.Minute)
+		r.answered("a", "version 9")
+	})
+}
+
+func TestAnEditWhileItWaitsForItsTurn(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.SendGap = 5 * time.Minute
+		r.write("a.prompt", "first")
+		r.write("b.prompt", "old")
+		r.running()
+		pass(2 * time.Minute)
+		r.write("b.prompt", "new")
+		pass(10 * time.Minute)
+		r.answered("a", "first")
+		r.answered("b", "new")
+		if r.chat.Count("old") != 0 {
+			t.Error("the old text was sent")
+		}
+	})
+}
+
+func TestReplacedByRenameOrLink(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		a := r.running()
+		r.write(".a.prompt.Xy12Za", "by rename")
+		r.write("a.prompt", "before")
+		pass(time.Second)
+		if err := os.Rename(r.path(".a.prompt.Xy12Za"), r.path("a.prompt")); err != nil {
+			t.Fatal(err)
+		}
+		r.write("source", "by link")
+		if err := os.Link(r.path("source"), r.path("b.prompt")); err != nil {
+			t.Fatal(err)
+		}
+		r.write("..T1/c.prompt", "by symlink")
+		if err := os.Symlink("..T1/c.prompt", r.path("c.prompt")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("user@host.123:456", r.path(".#d.prompt")); err != nil {
+			t.Fatal(err)
+		}
+		a.Kick()
+		pass(5 * time.Minute)
+		r.answered("a", "by rename")
+		r.answered("b", "by link")
+		r.answered("c", "by symlink")
+		if n := len(r.chat.Accepted()); n != 3 {
+			t.Errorf("%d prompts were sent, want 3: %v", n, r.chat.Accepted())
+		}
+	})
+}
+
+func TestOnlyWhiteSpaceIsWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.write("a.prompt", " \n\t\n")
+		r.running()
+		pass(2 * time.Hour)
+		r.unsent("a")
+		if n := r.logged("waiting"); n != 1 || r.logged("empty so far") != 1 {
+			t.Errorf("%d lines about an empty prompt, want 1:\n%s", n, r.log)
+		}
+		r.write("a.prompt", "at last")
+		pass(2 * time.Minute)
+		r.answered("a", "at last")
+	})
+}
+
+func TestTimesOfFilesAreNoAge(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for name, when := range map[string]time.Time{
+			"a": time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), "b": time.Unix(0, 0),
+		} {
+			r.write(name+".prompt", "prompt "+name)
+			if err := os.Chtimes(r.path(name+".prompt"), when, when); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.running()
+		pass(3 * time.Minute)
+		r.answered("a", "prompt a")
+		r.answered("b", "prompt b")
+	})
+}
+
+func TestSettleZero(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Settle = 0
+		a := r.running()
+		pass(time.Second)
+		r.write("a.prompt", "hello")
+		a.Kick()
+		pass(50 * time.Millisecond)
+		if r.chat.Count("hello") != 1 {
+			t.Errorf("not sent at once:\n%s", r.log)
+		}
+	})
+}
+
+func TestReady(t *testing.T) {
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("hello")))
+	for name, c := range map[string]struct {
+		ready string
+		sent  bool
+	}{
+		"empty": {"", true}, "its sum": {sum + "  a.prompt\n", true}, "another sum": {fmt.Sprintf("%064d", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.cfg.RequireReady = true
+				r.write("a.prompt", "hello")
+				r.running()
+				pass(10 * time.Minute)
+				r.unsent("a")
+				r.write("a.prompt.ready", c.ready)
+				pass(2 * time.Minute)
+				if !c.sent {
+					r.unsent("a")
+					if n := r.logged("waiting", "another text"); n != 1 {
+						t.Errorf("%d lines, want 1:\n%s", n, r.log)
+					}
+					r.write("a.prompt.ready", sum)
+					pass(3 * time.Minute)
+				}
+				r.answered("a", "hello")
+			})
+		})
+	}
+}
+
+func TestInvalidTextNeverReachesTheChat(t *testing.T) {
+	for name, text := range map[string]string{
+		"NUL": "a\x00b", "not UTF-8": "a\xffb", "UTF-16 without mark": "h\x00i\x00",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.write("a.prompt", text)
+				r.write("b.prompt", "fine")
+				r.running()
+				pass(2 * time.Minute)
+				f := r.failed("a", watch.ClassInvalid)
+				if f.Command != "rm -- '"+r.path("a.md.err")+"'" || f.Sentence == "" || r.has("a.md.url") {
+					t.Errorf("failure = %+v", f)
+				}
+				r.answered("b", "fine")
+			})
+		})
+	}
+}
+
+func TestUTF16(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.write("a.prompt", "\xff\xfeh\x00i\x00\r\x00\n\x00")
+		r.running()
+		pass(2 * time.Minute)
+		r.answered("a", "hi")
+	})
+}
