@@ -109,7 +109,7 @@ func (d *Dir) Remove(n Name, k Kind) error {
 
 func (d *Dir) removeFile(file string) error {
 	err := d.unlink(file)
-	if err == nil || errors.Is(err, unix.ENOENT) {
+	if err == nil || isAny(err, unix.ENOENT, unix.ENAMETOOLONG) { // too long to be there
 		err = d.syncFolder()
 	}
 	if err != nil {
