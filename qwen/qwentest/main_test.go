@@ -114,14 +114,23 @@ func js[T any](p *tab, expression string) T {
 	return v
 }
 
-// until waits for an expression to become true.
+// until waits for an expression to become true, across navigations.
 func (p *tab) until(expression string) {
 	p.Helper()
-	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool]("!!("+expression+")",
-		chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)))
-	if err != nil {
-		body, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`document.body.innerText.slice(0, 1500)`))
-		p.Fatalf("waiting for %s: %v\npage: %s", expression, err, body)
+	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if holds {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			body, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 1500)`))
+			p.Fatalf("waiting for %s: %v\npage: %s", expression, err, body)
+		}
 	}
 }
 
