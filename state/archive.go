@@ -29,7 +29,10 @@ func (d *Dir) Retire(n Name, expect Marker) (archive string, err error) {
 		b, err = d.readNamed(archive, maxSmall, false)
 	}
 	if err == nil && ParseMarker(b) != expect {
-		err = errors.Join(ErrNotExpected, d.putBack(archive, marker))
+		err = ErrNotExpected
+		if back := d.putBack(archive, marker); back != nil {
+			err = fmt.Errorf("%w; it is kept as %q and must be put back: %w", err, archive, back)
+		}
 	}
 	if err != nil {
 		return "", d.fail("retire marker", marker, err)
@@ -121,7 +124,7 @@ func (d *Dir) moveAside(from, to string) error {
 	new, newErr := d.there(to)
 	switch {
 	case oldErr != nil || newErr != nil:
-		return errors.Join(ErrInDoubt, err)
+		return doubt(err)
 	case !old && new:
 		return nil
 	case old && new:

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -35,11 +36,13 @@ func (d *Dir) finish(f *os.File, content []byte) error {
 	if err == nil {
 		err = d.do(StepSync, f.Sync)
 	}
-	closed := d.do(StepClose, f.Close)
-	if closed != nil {
-		f.Close() // the step was failed by a test
+	if closed := d.do(StepClose, f.Close); closed != nil {
+		f.Close() // a test failed the step
+		if err == nil {
+			err = closed
+		}
 	}
-	return errors.Join(err, closed)
+	return err
 }
 
 // publish gives a temporary file its name, never in the place of a file that
@@ -66,10 +69,13 @@ func (d *Dir) publish(temp, target string, content []byte, last func() error) er
 		return err
 	}
 	if err := d.syncFolder(); err != nil {
-		return errors.Join(ErrInDoubt, err)
+		return doubt(err)
 	}
 	return nil
 }
+
+// doubt says that nobody can tell whether what failed took all the same.
+func doubt(err error) error { return fmt.Errorf("%w: %w", ErrInDoubt, err) }
 
 // noLinks reports the errors of a file system without hard links, noMove those
 // of one that cannot rename exclusively.
@@ -100,7 +106,7 @@ func (d *Dir) despite(err error, temp, target string, content []byte) error {
 		return err
 	}
 	if lookErr != nil {
-		return errors.Join(ErrInDoubt, err, lookErr)
+		return doubt(lookErr)
 	}
 	if mine, e := d.look(temp); e == nil && mine.Ino == st.Ino && mine.Dev == st.Dev {
 		return nil
@@ -114,7 +120,7 @@ func (d *Dir) despite(err error, temp, target string, content []byte) error {
 	case readErr == nil || errors.Is(readErr, ErrNotRegular) || errors.Is(readErr, unix.EACCES):
 		return ErrExists
 	}
-	return errors.Join(ErrInDoubt, err, readErr)
+	return doubt(readErr)
 }
 
 // create is the last resort for a marker: still exclusive, but a crash between
@@ -127,12 +133,12 @@ func (d *Dir) create(target string, content []byte) error {
 	}
 	if err != nil {
 		if there, lookErr := d.there(target); there || lookErr != nil {
-			return errors.Join(ErrInDoubt, err, lookErr)
+			return doubt(err)
 		}
 		return err
 	}
 	if err := d.finish(f, content); err != nil {
-		return errors.Join(ErrInDoubt, err)
+		return doubt(err)
 	}
 	return nil
 }

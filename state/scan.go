@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ func (d *Dir) Scan() (Listing, error) {
 		switch {
 		case ok && !conflicted(stem):
 			jobs.add(stem, bit(k, typ))
-		case Conflict(string(base)):
+		case (ok || bytes.HasSuffix(base, []byte(".url"))) && Conflict(string(base)):
 			l.Conflicts = append(l.Conflicts, string(base))
 		case string(base) == HoldFile:
 			l.Hold = true

@@ -124,9 +124,13 @@ func (d *Dir) open(file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err != nil {
 		f.Close()
-		return nil, errors.Join(ErrNotRegular, err)
+		return nil, err
 	}
 	return f, nil
 }

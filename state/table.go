@@ -1,6 +1,9 @@
 package state
 
-import "hash/maphash"
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
 
 // table joins the names of a folder by job. It is made for folders with a
 // million finished jobs: sixteen bytes for each, and the name only of a job
@@ -13,7 +16,7 @@ type table struct {
 	seed  maphash.Seed
 	slots []slot // a power of two of them, at most three quarters in use
 	used  int
-	names [][]byte // chunks, each name behind its length in one byte
+	names [][]byte // chunks, each name behind its length in two bytes
 }
 
 type slot struct {
@@ -73,18 +76,20 @@ func (t *table) double() {
 	}
 }
 
-// keep copies a name, at most 255 bytes long, into the last chunk.
+// keep copies a name into the last chunk. It can be longer than 255 bytes on
+// file systems that count characters; such a job is refused later, in words.
 func (t *table) keep(stem []byte) uint32 {
-	if last := t.names[len(t.names)-1]; len(last)+1+len(stem) > cap(last) {
+	if last := t.names[len(t.names)-1]; len(last)+2+len(stem) > cap(last) {
 		t.grow()
 	}
 	i := len(t.names) - 1
 	at := len(t.names[i])
-	t.names[i] = append(append(t.names[i], byte(len(stem))), stem...)
+	t.names[i] = append(binary.LittleEndian.AppendUint16(t.names[i], uint16(len(stem))), stem...)
 	return uint32(i<<chunkBits | at)
 }
 
 func (t *table) name(s slot) string {
 	chunk, at := t.names[s.where>>chunkBits], int(s.where&(1<<chunkBits-1))
-	return string(chunk[at+1 : at+1+int(chunk[at])])
+	size := int(binary.LittleEndian.Uint16(chunk[at:]))
+	return string(chunk[at+2 : at+2+size])
 }
