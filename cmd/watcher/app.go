@@ -1,0 +1,83 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// app is one call of the program: its streams and its settings.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	set            settings
+}
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "watcher",
+		Short: "Drop a .prompt file in a folder, get the answer as .md, sent exactly once",
+		Long: `watcher sends each name.prompt of a folder to chat.qwen.ai exactly once, through
+a real browser, and writes the answer to name.md.
+
+  name.prompt   yours: the text
+  name.md.url   it may have been sent: the chat's address
+  name.md       it is done: the answer
+  name.md.err   it failed: why, and the command to go on
+
+Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("no command given: 'watcher run DIR' watches a folder, 'watcher generate FILE' takes one step")
+		},
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.Flags()); err != nil {
+				return err
+			}
+			return a.set.finish(c.Flags())
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	a.set.register(root.PersistentFlags())
+	root.AddCommand(a.runCommand(), a.generateCommand(), a.loginCommand(), a.versionCommand())
+	return root
+}
+
+// fromEnvironment sets each flag that was not given from its variable.
+func fromEnvironment(flags *pflag.FlagSet) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "WATCHER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := os.LookupEnv(name)
+		if !ok || f.Changed || failed != nil {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = usagef("%s=%q: %v", name, value, err)
+		}
+	})
+	return failed
+}
+
+// terminal reports whether the stream is a terminal.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// needArgs demands at least one argument, by name.
+func needArgs(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s: name at least one %s", c.Name(), what)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"watcher/qwen"
+	"watcher/state"
+)
+
+// rounds is how often each crash is tried; the crash laboratory asks for more.
+var rounds = flag.Int("rounds", 1, "rounds of each crash")
+
+// crashSteps are the places at which the program is killed: every step of a
+// send on the page, and the writes of the marker and of the answer.
+func crashSteps() []string {
+	var steps []string
+	for _, step := range qwen.Steps {
+		steps = append(steps, "qwen:"+step)
+	}
+	for _, step := range []string{state.StepReserve, state.StepWrite, state.StepSync, state.StepLink,
+		state.StepLinked, state.StepFolder, state.StepUnlink, state.StepRename, state.StepRenamed} {
+		for nth := 1; nth <= 3; nth++ {
+			steps = append(steps, fmt.Sprintf("state:%s:%d", step, nth))
+		}
+	}
+	return steps
+}
+
+// TestKill kills the real program with a real browser at each step, starts it
+// again, and demands one send and the whole answer.
+func TestKill(t *testing.T) {
+	for _, step := range crashSteps() {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			for round := range *rounds {
+				killedAt(t, step, round)
+			}
+		})
+	}
+}
+
+func killedAt(t *testing.T, step string, round int) {
+	d := newDesk(t)
+	text := d.unique("Round %d: what survives a kill?", round)
+	d.drop("job", text)
+	code, out := d.run([]string{"WATCHER_TEST_DIE_AT=" + step}, "generate", "--wait=60s", "job.prompt")
+	if code != -1 && code != codeDone {
+		t.Fatalf("killed at %s: exit code %d\n%s", step, code, out)
+	}
+	if code == codeDone {
+		t.Logf("%s is not reached", step)
+	}
+	d.finish("job")
+	prompt, err := os.ReadFile(d.path("job.prompt"))
+	if err != nil || string(prompt) != text {
+		t.Errorf("the prompt changed: %q, %v", prompt, err)
+	}
+	want := text[:len(text)-1] // the last newline is not sent
+	d.once(want)
+	d.answered("job", want)
+	d.tidy()
+}

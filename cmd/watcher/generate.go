@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"watcher/qwen"
+	"watcher/state"
+	"watcher/watch"
+)
+
+// generate is one call of the command.
+type generate struct {
+	*app
+	json bool
+	wait waitFlag
+}
+
+// waitFlag is --wait[=LIMIT].
+type waitFlag struct {
+	on    bool
+	limit time.Duration // 0: none
+}
+
+func (w *waitFlag) String() string {
+	switch {
+	case !w.on:
+		return "false"
+	case w.limit == 0:
+		return "true"
+	}
+	return w.limit.String()
+}
+
+// Set reads "true", "false" or a duration.
+func (w *waitFlag) Set(s string) error {
+	switch s {
+	case "true":
+		*w = waitFlag{on: true}
+		return nil
+	case "false":
+		*w = waitFlag{}
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("it is a duration such as 10m")
+	}
+	*w = waitFlag{on: true, limit: d}
+	return nil
+}
+
+// Type names the value in the help.
+func (w *waitFlag) Type() string { return "duration" }
+
+func (a *app) generateCommand() *cobra.Command {
+	g := &generate{app: a}
+	c := &cobra.Command{
+		Use:   "generate FILE|DIR...",
+		Short: "Take one step for each prompt: send it, or look for its answer",
+		Long: `generate takes each prompt one step further and says by its exit code where it
+stands. It is made for cron, make and shell loops: call it again and again.
+
+  42  sent now; ask again after --poll
+   3  in progress: sent and not finished, or not to be sent yet
+   0  name.md is there; answered from the files alone, without a browser
+   1  switch strategy: the job failed, or the chat can't be used now and nothing
+      was sent; one sentence on standard error says why
+   2  wrong usage, no such file
+
+Several files or a folder: 1 if any is 1, else 42 if any was sent now, else 3,
+else 0.`,
+		Example: `  watcher generate article.prompt
+  watcher generate --wait article.prompt && pandoc article.md -o article.html
+  watcher generate --wait=10m --json drafts/`,
+		Args: needArgs("file or folder"),
+		RunE: func(c *cobra.Command, args []string) error { return g.run(c.Context(), args) },
+	}
+	c.Flags().BoolVar(&g.json, "json", false, "print one JSON object a line")
+	c.Flags().Var(&g.wait, "wait", "stay until each is done or failed, at most so long")
+	c.Flags().Lookup("wait").NoOptDefVal = "true"
+	return c
+}
+
+// run answers from the files what they can tell, and takes a step for the rest.
+func (g *generate) run(ctx context.Context, args []string) error {
+	files, err := g.expand(args)
+	if err != nil {
+		return err
+	}
+	results := make([]watch.Result, len(files))
+	var open []int // of files: those that need the chat
+	for i, file := range files {
+		r, done, err := g.offline(file)
+		if err != nil {
+			return err
+		}
+		results[i] = r
+		if !done {
+			open = append(open, i)
+		}
+	}
+	if len(open) > 0 {
+		if err := g.online(ctx, files, open, results); err != nil {
+			return err
+		}
+	}
+	return g.report(ctx, results)
+}
+
+// offline answers for a job whose files say all. It starts nothing.
+func (g *generate) offline(file string) (watch.Result, bool, error) {
+	j, err := lookAt(file)
+	if err != nil {
+		return watch.Result{}, false, err
+	}
+	r := watch.Result{File: file, Phase: j.phase, Address: j.address}
+	switch j.phase {
+	case state.Absent:
+		return r, false, usagef("%s: there is no such file", file)
+	case state.Done:
+		r.Outcome = watch.Done
+		return r, true, nil
+	case state.Failed:
+		if j.void {
+			return r, false, nil
+		}
+		r.Outcome, r.Class, r.Reason = watch.Failed, j.failure.Class, j.failure.Sentence
+		if j.failure.Command != "" {
+			r.Hint = "to go on: " + j.failure.Command
+		}
+		return r, true, nil
+	case state.Sent:
+		if wait := g.readAgain(j.address); wait > 0 && !g.wait.on {
+			r.Outcome, r.Next = watch.InProgress, wait
+			r.Reason = "sent, no answer yet"
+			return r, true, nil
+		}
+	}
+	return r, false, nil
+}
+
+// readAgain is how long until this profile looks at the chat again.
+func (g *generate) readAgain(address string) time.Duration {
+	dir, err := g.set.profileDir()
+	if err != nil || address == "" {
+		return 0
+	}
+	last := qwen.LastRead(dir, address)
+	if last.IsZero() {
+		return 0
+	}
+	return g.set.poll - time.Since(last)
+}
+
+// online takes a step for the files that need the chat.
+func (g *generate) online(ctx context.Context, files []string, open []int, results []watch.Result) error {
+	dir, err := g.set.profileDir()
+	if err != nil {
+		return err
+	}
+	live := g.newLive()
+	defer live.clear()
+	s, err := g.openSession(dir, g.set.logger(live, zerolog.WarnLevel), func(c *watch.Config) { c.Progress = live.progress })
+	if err != nil {
+		return g.noSession(err, open, results)
+	}
+	defer s.close()
+	step := s.agent.Generate
+	if g.wait.on {
+		step = s.agent.Wait
+		if g.wait.limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, g.wait.limit)
+			defer cancel()
+		}
+	}
+	names := make([]string, len(open))
+	for i, at := range open {
+		names[i] = files[at]
+	}
+	got, err := step(ctx, names...)
+	for i, at := range open {
+		results[at] = got[i]
+	}
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return err
+	}
+	return nil // what ended ctx is told by report
+}
+
+// noSession answers for all when the profile can't be had. Another holder is
+// no failure: it is at work.
+func (g *generate) noSession(err error, open []int, results []watch.Result) error {
+	fault := watch.FaultOf(err)
+	if fault == nil {
+		return err
+	}
+	for _, at := range open {
+		r := &results[at]
+		r.Class, r.Reason, r.Hint = fault.Class(), fault.Error(), fault.Hint()
+		switch {
+		case errors.Is(err, qwen.ErrHeld):
+			r.Outcome, r.Next = watch.InProgress, g.set.poll
+		case r.Phase == state.New:
+			r.Outcome = watch.CannotSend
+		default:
+			r.Outcome, r.Next = watch.InProgress, g.set.poll
+		}
+	}
+	return nil
+}

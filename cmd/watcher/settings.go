@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"watcher/qwen"
+	"watcher/watch"
+)
+
+// settings are the flags that every command shares.
+type settings struct {
+	site, profile, browser, model string
+	visible, recursive, ready     bool
+	poll, settle, rescan, grace   time.Duration
+	stall, expire, gap            time.Duration
+	inFlight                      int
+	logFormat, logLevel           string
+	quiet                         bool
+
+	// For rehearsals on this machine; hidden.
+	trust   string
+	pageAge time.Duration
+}
+
+// register declares the flags with their defaults.
+func (s *settings) register(f *pflag.FlagSet) {
+	d := watch.Defaults()
+	f.StringVar(&s.site, "site", "https://chat.qwen.ai", "the chat's address; plain http for this machine only")
+	f.StringVar(&s.profile, "profile", "", "folder of the browser's login (default $XDG_STATE_HOME/watcher/profile)")
+	f.StringVar(&s.browser, "browser", "", "Chromium or Chrome to use (default: found in PATH and the usual places)")
+	f.BoolVar(&s.visible, "visible", false, "show the browser's window")
+	f.StringVar(&s.model, "model", "", "model id the site must use (default: the page's own choice)")
+	f.DurationVar(&s.poll, "poll", d.Poll, "look at an unanswered chat this often")
+	f.DurationVar(&s.settle, "settle", d.Settle, "a prompt must not change for so long before it is sent")
+	f.DurationVar(&s.rescan, "rescan", d.Rescan, "look through the folders this often, events or not")
+	f.DurationVar(&s.grace, "grace", d.Grace, "after a crash: wait so long before a chat counts as empty")
+	f.DurationVar(&s.stall, "stall", d.Stall, "an answer that does not grow for so long has failed")
+	f.DurationVar(&s.expire, "expire", d.Expire, "a chat without an answer after so long has failed")
+	f.DurationVar(&s.gap, "send-gap", d.SendGap, "wait so long between two sends (0 for a site on this machine)")
+	f.IntVar(&s.inFlight, "in-flight", d.InFlight, "at most so many chats without an answer")
+	f.BoolVar(&s.recursive, "recursive", d.Recursive, "watch subfolders too")
+	f.BoolVar(&s.ready, "require-ready", d.RequireReady, "send name.prompt only when name.prompt.ready is there")
+	f.StringVar(&s.logFormat, "log-format", "console", "console or json")
+	f.StringVar(&s.logLevel, "log-level", "", "debug, info, warn or error (default: info for run, warn for the others)")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but errors")
+
+	f.StringVar(&s.trust, "trust-spki", "", "accept this certificate of a site on this machine")
+	f.DurationVar(&s.pageAge, "page-age", 3*time.Second, "how old a page must be before text is put into it")
+	for _, name := range []string{"trust-spki", "page-age"} {
+		_ = f.MarkHidden(name) // it exists: the line above made it
+	}
+}
+
+// finish checks what flags can't check alone.
+func (s *settings) finish(f *pflag.FlagSet) error {
+	if s.logFormat != "console" && s.logFormat != "json" {
+		return usagef("--log-format %q: it is console or json", s.logFormat)
+	}
+	if _, err := zerolog.ParseLevel(s.logLevel); err != nil {
+		return usagef("--log-level %q: it is debug, info, warn or error", s.logLevel)
+	}
+	if s.inFlight < 1 {
+		return usagef("--in-flight %d: at least 1", s.inFlight)
+	}
+	if !f.Changed("send-gap") && isLocal(s.site) {
+		s.gap = 0
+	}
+	return nil
+}
+
+// isLocal reports whether the site runs on this machine, where no person's
+// pace is owed.
+func isLocal(site string) bool {
+	u, err := url.Parse(site)
+	return err == nil && (u.Hostname() == "localhost" || u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
+}
+
+// profileDir is the profile's folder: the flag, else below the XDG state
+// folder. Without HOME, as in some services, the user database says.
+func (s *settings) profileDir() (string, error) {
+	if s.profile != "" {
+		return filepath.Abs(s.profile)
+	}
+	below := filepath.Join("watcher", "profile")
+	if os.Getenv("HOME") != "" || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) {
+		return filepath.Join(xdg.StateHome, below), nil
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) && u.HomeDir != "/" {
+		return filepath.Join(u.HomeDir, ".local", "state", below), nil
+	}
+	return "", usagef("find the profile: neither HOME nor XDG_STATE_HOME is set; name a folder with --profile")
+}
+
+// logger is the log of one command.
+func (s *settings) logger(w io.Writer, level zerolog.Level) zerolog.Logger {
+	if s.logLevel != "" {
+		level, _ = zerolog.ParseLevel(s.logLevel) // checked in finish
+	}
+	if s.quiet {
+		level = zerolog.ErrorLevel
+	}
+	if s.logFormat == "console" {
+		w = zerolog.ConsoleWriter{Out: w, NoColor: !terminal(w), TimeFormat: time.DateTime}
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// chatOptions are the driver's part of the settings.
+func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options {
+	return qwen.Options{
+		Site: s.site, Table: qwen.DefaultSite(), Profile: p, Browser: s.browser, Visible: s.visible,
+		Model: s.model, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
+	}
+}
+
+// agentConfig is the agent's part of the settings.
+func (s *settings) agentConfig(chat watch.Chat, id string, log zerolog.Logger) watch.Config {
+	c := watch.Defaults()
+	c.Chat, c.ID, c.Log = chat, id, log
+	c.Recursive, c.RequireReady = s.recursive, s.ready
+	c.Settle, c.Rescan, c.Poll, c.Grace = s.settle, s.rescan, s.poll, s.grace
+	c.Stall, c.Expire, c.SendGap, c.InFlight = s.stall, s.expire, s.gap, s.inFlight
+	return c
+}
+
+// seconds prints a duration as people write them: 60s, 1m30s.
+func seconds(d time.Duration) string {
+	return fmt.Sprint(d.Round(time.Second))
+}
