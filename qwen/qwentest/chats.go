@@ -23,11 +23,7 @@ func (c *call) endpoint(on string, handle func()) {
 		c.r.Body = io.NopCloser(strings.NewReader(string(raw)))
 	}
 	text := c.site.promptsOf(c.r)
-	c.faults = c.site.take(on, text, c.reused(), false)
-	if text != "" {
-		c.faults = append(c.faults, c.site.wished(on, text, c.reused())...)
-	}
-	c.note = c.faults.names()
+	c.meets(append(c.site.take(on, text, c.reused(), false), c.site.wished(on, text, c.reused())...))
 	if !c.strike() {
 		handle()
 	}

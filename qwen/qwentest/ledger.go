@@ -80,10 +80,12 @@ func (s *Site) logRequest(r *http.Request) *Request {
 	return line
 }
 
-func (s *Site) finishRequest(c *call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.line.Status, c.line.Fault = c.w.status, c.note
+// meets writes down the faults that strike a call, before they do.
+func (c *call) meets(fs faults) {
+	c.faults = fs
+	c.site.mu.Lock()
+	defer c.site.mu.Unlock()
+	c.line.Fault = fs.names()
 }
 
 // Requests returns the log of all requests, oldest first. Those under

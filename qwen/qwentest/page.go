@@ -20,7 +20,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts of the page, in the order in which they are loaded.
+// scripts make up the page's main.js, in this order.
 var scripts = []string{"core.js", "api.js", "markdown.js", "view.js", "controls.js", "turn.js", "app.js", "boot.js"}
 
 var (
@@ -74,19 +74,29 @@ func (c *call) page() {
 }
 
 func (c *call) asset(name string) {
-	if name == "baxiaCommon.js" {
-		name = "baxia.js"
+	parts := []string{name}
+	switch name {
+	case "main.js":
+		parts = scripts
+	case "baxiaCommon.js":
+		parts = []string{"baxia.js"}
 	}
-	raw, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		http.NotFound(c.w, c.r)
-		return
+	var raw []byte
+	for _, part := range parts {
+		text, err := assets.ReadFile("assets/" + part)
+		if err != nil {
+			http.NotFound(c.w, c.r)
+			return
+		}
+		raw = append(raw, text...)
 	}
 	if name == "main.css" && c.r.URL.RawQuery == "renamed" {
 		raw = className.ReplaceAllFunc(raw, func(b []byte) []byte { return []byte("." + rename(string(b[1:]))) })
 	}
 	c.w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	c.w.Header().Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(c.r.URL.Path, "/g/") {
+		c.w.Header().Set("Cache-Control", "max-age=86400")
+	}
 	_, _ = c.w.Write(raw)
 }
 
@@ -167,7 +177,7 @@ func (c *call) render(name string, user obj) {
 		err = page.Execute(&out, obj{
 			"Lang": o.Language, "Version": frontEnd, "Renamed": o.Markup == MarkupRenamed, "Jun": o.Markup == MarkupJun,
 			"Data": data, "Config": c.pageConfig(words), "L": words, "LoggedIn": user != nil, "NewChatClass": class(newChat),
-			"EarlySend": o.SendDuringHydration, "SlowImage": o.SlowImage, "Scripts": scripts,
+			"EarlySend": o.SendDuringHydration, "SlowImage": o.SlowImage,
 		})
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func (b *sendBody) parent() string {
 func (c *call) send() {
 	s := c.site
 	if early := s.take(OnSend, "", c.reused(), true); len(early) > 0 {
-		c.note = early.names()
+		c.meets(early)
 		c.cutEarly(early[0])
 	}
 	raw, err := io.ReadAll(c.r.Body)
@@ -48,8 +48,7 @@ func (c *call) send() {
 		panic(http.ErrAbortHandler)
 	}
 	text := strings.Join(texts, "\n")
-	c.faults = append(s.take(OnSend, text, c.reused(), false), s.wished(OnSend, text, c.reused())...)
-	c.note = c.faults.names()
+	c.meets(append(s.take(OnSend, text, c.reused(), false), s.wished(OnSend, text, c.reused())...))
 	if c.refusesHeaders() {
 		return
 	}

@@ -77,10 +77,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAdmin(w, r)
 		return
 	}
-	c := &call{site: s, w: &statusWriter{ResponseWriter: w}, r: r, options: s.Options()}
-	c.line = s.logRequest(r)
-	defer func() { s.finishRequest(c) }()
-	s.route(c)
+	line := s.logRequest(r)
+	s.route(&call{site: s, w: &statusWriter{ResponseWriter: w, site: s, line: line}, r: r, options: s.Options(), line: line})
 }
 
 // call is one request on its way through the site.
@@ -90,7 +88,6 @@ type call struct {
 	r       *http.Request
 	options Options // as they were when it came
 	line    *Request
-	note    string // faults that struck
 	faults  faults
 }
 
@@ -125,22 +122,27 @@ func (s *Site) route(c *call) {
 	}
 }
 
-// statusWriter remembers the status for the log and can flush.
+// statusWriter writes the status to the log and can flush.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
+	site  *Site
+	line  *Request
+	begun bool
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
+	if !w.begun {
+		w.begun = true
+		w.site.mu.Lock()
+		w.line.Status = status
+		w.site.mu.Unlock()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *statusWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
 	}
 	return w.ResponseWriter.Write(b)
 }
