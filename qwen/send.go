@@ -56,6 +56,7 @@ func (c *Client) Send(ctx context.Context, prompt string, commit func(address st
 	s := &sending{page: p, prompt: prompt, commit: commit}
 	message, err := s.run(ctx)
 	if err == nil {
+		c.options.Profile.noteRead(c.site.chatAddress(s.chat)) // its state is known as of now
 		return message, nil
 	}
 	if s.released {

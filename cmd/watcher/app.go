@@ -33,7 +33,7 @@ a real browser, and writes the answer to name.md.
 Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("no command given: 'watcher run DIR' watches a folder, 'watcher generate FILE' takes one step")
 		},
@@ -80,4 +80,15 @@ func needArgs(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// noArgs refuses arguments; for the program itself, one is a mistyped command.
+func noArgs(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case c.HasParent():
+		return usagef("%s: it takes no arguments, got %q", c.Name(), args[0])
+	}
+	return usagef("there is no command %q", args[0])
 }

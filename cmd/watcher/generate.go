@@ -198,7 +198,8 @@ func (g *generate) online(ctx context.Context, files []string, open []int, resul
 // no failure: it is at work.
 func (g *generate) noSession(err error, open []int, results []watch.Result) error {
 	fault := watch.FaultOf(err)
-	if fault == nil {
+	var usage usageError
+	if fault == nil || errors.As(err, &usage) {
 		return err
 	}
 	for _, at := range open {

@@ -61,7 +61,7 @@ func (j *jobFiles) readFailure(dir *state.Dir, name state.Name, files state.File
 		return
 	}
 	j.failure = failure
-	if files.Has(state.KindMarker) || failure.Prompt == "" {
+	if files.Has(state.KindMarker) {
 		return
 	}
 	p, err := dir.ReadPrompt(name)

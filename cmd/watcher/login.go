@@ -28,7 +28,7 @@ or its cookies (cookies.txt, or the JSON of the usual browser extensions).`,
 		Example: `  watcher login
   ssh laptop cat token.txt | watcher login --token-stdin
   watcher login --cookies cookies.txt`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if fromStdin && cookies != "" {
 				return usagef("login: --token-stdin and --cookies exclude each other")

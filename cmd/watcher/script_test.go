@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"watcher/qwen/qwentest"
+)
+
+// TestScripts runs the sessions in testdata. Beside testscript's own commands
+// they may say:
+//
+//	code N watcher ARGS...    run the program; its exit code must be N
+//	ledger FILE P A           the site got the prompt P times and accepted it A times
+//	answer FILE               FILE's .md is the site's whole answer to it
+//	site OPTION=VALUE...      start a site of the script's own with these options, logged in
+func TestScripts(t *testing.T) {
+	s := theStage(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			for _, v := range s.environment(e.WorkDir) {
+				name, value, _ := strings.Cut(v, "=")
+				if name != "PATH" {
+					e.Setenv(name, value)
+				}
+			}
+			e.Values[siteKey{}] = s.site
+			return s.profileFor(e.WorkDir)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": scriptCode, "ledger": scriptLedger, "answer": scriptAnswer, "site": scriptSite,
+		},
+	})
+}
+
+type siteKey struct{}
+
+// scriptCode runs the program and checks its exit code.
+func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// sent is the text of a prompt file as it is sent.
+func sent(ts *testscript.TestScript, file string) string {
+	return strings.TrimRight(ts.ReadFile(file), "\n")
+}
+
+// scriptLedger checks what the site has of a prompt.
+func scriptLedger(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: ledger FILE POSTED ACCEPTED")
+	}
+	e := ts.Value(siteKey{}).(*qwentest.Site).Find(sent(ts, args[0]))
+	got := strconv.Itoa(e.Posted) + " " + strconv.Itoa(e.Accepted)
+	if want := args[1] + " " + args[2]; got != want || len(e.Elsewhere) > 0 {
+		ts.Fatalf("%s: posted and accepted %s, want %s; elsewhere %v", args[0], got, want, e.Elsewhere)
+	}
+}
+
+// scriptAnswer checks that a prompt's answer is there, whole.
+func scriptAnswer(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: answer FILE")
+	}
+	got, err := os.ReadFile(ts.MkAbs(strings.TrimSuffix(args[0], ".prompt") + ".md"))
+	if neg {
+		if err == nil {
+			ts.Fatalf("%s has an answer", args[0])
+		}
+		return
+	}
+	ts.Check(err)
+	if want := qwentest.Answer(sent(ts, args[0])); strings.TrimRight(string(got), "\n") != strings.TrimRight(want, "\n") {
+		ts.Fatalf("%s: the answer is not the site's (%d bytes, want %d)", args[0], len(got), len(want))
+	}
+}
+
+// scriptSite starts a site of the script's own. Cookies are the host's, so the
+// profile's login would be another site's: it is made anew.
+func scriptSite(ts *testscript.TestScript, neg bool, args []string) {
+	options := make([]string, len(args))
+	for i, a := range args {
+		name, value, _ := strings.Cut(a, "=")
+		options[i] = strconv.Quote(name) + ":" + value
+	}
+	site := qwentest.New(qwentest.Options{})
+	ts.Check(site.ConfigureJSON([]byte("{" + strings.Join(options, ",") + "}")))
+	server, err := site.Start(qwentest.ModeHTTP)
+	ts.Check(err)
+	ts.Defer(func() { server.Close() })
+	ts.Setenv("WATCHER_SITE", server.URL)
+	profile := ts.MkAbs("own-profile")
+	ts.Setenv("WATCHER_PROFILE", profile)
+	ts.SetCmd("login", func(ts *testscript.TestScript, neg bool, args []string) {
+		own := &stage{site: site, server: server, template: profile}
+		ts.Check(own.logIn())
+	})
+	ts.SetCmd("ledger", func(ts *testscript.TestScript, neg bool, args []string) {
+		e := site.Find(sent(ts, args[0]))
+		if got, want := strconv.Itoa(e.Posted)+" "+strconv.Itoa(e.Accepted), args[1]+" "+args[2]; got != want {
+			ts.Fatalf("%s: posted and accepted %s, want %s", args[0], got, want)
+		}
+	})
+	ts.SetCmd("token", func(ts *testscript.TestScript, neg bool, args []string) {
+		ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), args[0]), []byte(site.Token()+"\n"), 0o600))
+	})
+	ts.SetCmd("fault", func(ts *testscript.TestScript, neg bool, args []string) {
+		ts.Check(site.FaultJSON([]byte(strings.Join(args, " "))))
+	})
+}
