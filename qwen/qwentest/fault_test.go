@@ -3,6 +3,7 @@ package qwentest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -12,30 +13,35 @@ import (
 
 // TestDrops cuts the connection in every way and looks at what was taken.
 func TestDrops(t *testing.T) {
-	for kind, want := range map[Kind]struct{ posted, accepted, unread int }{
-		DropRST: {1, 1, 0}, DropFIN: {1, 1, 0}, LoseRST: {1, 0, 0}, LoseFIN: {1, 0, 0},
-		UnreadRST: {0, 0, 1}, UnreadFIN: {0, 0, 1}, PartialRST: {1, 0, 0}, PartialFIN: {1, 0, 0}, HeadersRST: {1, 1, 0},
+	for kind, want := range map[Kind][3]int{ // posted, accepted, unread
+		DropRST: {1, 1, 0}, DropFIN: {1, 1, 0}, LoseRST: {1, 0, 0}, LoseFIN: {1, 0, 0}, HeadersRST: {1, 1, 0},
+		UnreadRST: {0, 0, 1}, UnreadFIN: {0, 0, 1}, PartialRST: {1, 0, 0}, PartialFIN: {1, 0, 0},
 	} {
-		t.Run(string(kind), func(t *testing.T) {
-			w := dial(t, Options{})
-			w.site.Fault(Fault{Kind: kind, N: 300})
-			chat := w.newChat()
-			if _, _, err := w.do("POST", sendPath(chat), body(chat, "", "drop me")); err == nil {
-				t.Error("there was a reply")
-			}
-			r := w.site.Report()
-			got := struct{ posted, accepted, unread int }{0, 0, r.Unread}
-			for _, e := range r.Entries {
-				got.posted += e.Posted
-				got.accepted += e.Accepted
-			}
-			if got != want {
-				t.Errorf("got %+v, want %+v", got, want)
-			}
-			if _, text := w.post(sendPath(chat), body(chat, "", "drop me")); want.accepted == 0 && !strings.Contains(text, "response.created") {
-				t.Errorf("the second try: %s", text)
-			}
-		})
+		for _, mode := range []Mode{ModeHTTP, ModeHTTPS1, ModeHTTPS2} {
+			t.Run(fmt.Sprintf("%s/%d", kind, mode), func(t *testing.T) {
+				w := dialMode(t, Options{}, mode)
+				w.site.Fault(Fault{Kind: kind, N: 300})
+				chat := w.newChat()
+				if _, text, err := w.do("POST", sendPath(chat), body(chat, "", "drop me")); err == nil {
+					t.Errorf("there was a reply: %s", text)
+				}
+				r := w.site.Report()
+				got := [3]int{0, 0, r.Unread}
+				for _, e := range r.Entries {
+					got[0] += e.Posted
+					got[1] += e.Accepted
+				}
+				if got != want {
+					t.Errorf("posted, accepted, unread %v, want %v", got, want)
+				}
+				if want[1] == 1 {
+					return
+				}
+				if _, text := w.post(sendPath(chat), body(chat, "", "drop me")); !strings.Contains(text, "response.created") {
+					t.Errorf("the second try: %s", text)
+				}
+			})
+		}
 	}
 }
 

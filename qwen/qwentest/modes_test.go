@@ -14,6 +14,7 @@ const failedAnswer = `document.querySelector(".qwen-chat-message-assistant [role
 // TestUnrulyPages counts what a page posts that does more than it was asked.
 func TestUnrulyPages(t *testing.T) {
 	p := open(t, Options{}, ModeHTTP)
+	slowStart := Options{FirstByte: time.Second} // so that the second of two posts finds the first at work
 	for _, c := range []struct {
 		name             string
 		options          Options
@@ -21,11 +22,14 @@ func TestUnrulyPages(t *testing.T) {
 		posted, accepted int
 		chats            int
 		elsewhere        string
+		directive        string // in the prompt
 	}{
 		{name: "retry", options: Options{PageRetry: 2}, fault: Fault{Kind: LoseRST, Times: Always}, posted: 3, chats: 1},
 		{name: "double in two chats", options: Options{DoubleSubmit: "chat"}, posted: 2, accepted: 2, chats: 2},
-		{name: "double in one chat", options: Options{DoubleSubmit: "post"}, posted: 2, accepted: 1, chats: 1},
-		{name: "popup", options: Options{Popup: "post"}, posted: 2, accepted: 1, chats: 1},
+		{name: "double in one chat", options: Options{DoubleSubmit: "post", FirstByte: time.Second}, posted: 2, accepted: 1, chats: 1},
+		{name: "wished retry", directive: "\n!rehearsal fault=lose-fin times=2 page=retry:9", posted: 3, accepted: 1, chats: 1},
+		{name: "wished double", directive: "\n!rehearsal page=double:post", options: slowStart, posted: 2, accepted: 1, chats: 1},
+		{name: "popup", options: Options{Popup: "post", FirstByte: time.Second}, posted: 2, accepted: 1, chats: 1},
 		{name: "autosave", options: Options{Autosave: true}, posted: 1, accepted: 1, chats: 1, elsewhere: "/api/v2/drafts"},
 		{name: "title", options: Options{AskTitle: true}, posted: 1, accepted: 1, chats: 1, elsewhere: "/api/v2/chats/title"},
 		{name: "address first", options: Options{URLBefore: true}, posted: 1, accepted: 1, chats: 1},
@@ -37,7 +41,7 @@ func TestUnrulyPages(t *testing.T) {
 		if c.fault.Kind != "" {
 			p.site.Fault(c.fault)
 		}
-		prompt := "a prompt for " + c.name
+		prompt := "a prompt for " + c.name + c.directive
 		p.fill(prompt)
 		for range 1 + c.options.IgnoreClicks {
 			p.do(chromedp.Click(chromedp.CSS("button.send-button")))
@@ -80,7 +84,16 @@ func TestChromiumRepeats(t *testing.T) {
 					t.Errorf("the repeats have different X-Request-Ids: %v", e.RequestIDs)
 				}
 			}
-			t.Logf("posted %d times", e.Posted)
+			for _, status := range []string{"421", "307"} { // these too are repeated below the page
+				p.site.Clear()
+				p.visit("/")
+				prompt := "answer with " + status + "\n!rehearsal fault=status times=-1 n=" + status
+				p.ask(prompt)
+				p.until(failedAnswer)
+				if e := p.site.Find(prompt); e.Posted < 2 || e.Accepted != 0 {
+					t.Errorf("%s: %+v", status, e)
+				}
+			}
 		})
 	}
 }
@@ -193,6 +206,24 @@ func TestHardPages(t *testing.T) {
 		break
 	}
 	p.until(box + ` === "an old draft" && document.readyState !== "complete"`)
+}
+
+func TestLeavingAsks(t *testing.T) {
+	p := open(t, Options{Dialog: "beforeunload"}, ModeHTTP)
+	p.visit("/")
+	p.until(isReady)
+	p.do(chromedp.Click(chromedp.CSS("textarea"))) // without a person's hand on it a page may not ask
+	dialogs := chromedp.Events(p.ctx, page.JavascriptDialogOpening)
+	js[bool](p, `setTimeout(() => location.reload(), 0) > 0`)
+	for ev, err := range dialogs {
+		if err != nil || ev.Type != page.DialogTypeBeforeunload {
+			t.Errorf("dialog %v, %v", ev, err)
+		}
+		break
+	}
+	if _, err := chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestChallengePage: the firewall's page reloads itself and is gone.

@@ -2,6 +2,8 @@ package qwentest
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -25,13 +27,26 @@ type wire struct {
 
 func dial(t *testing.T, options Options) *wire {
 	t.Helper()
+	return dialMode(t, options, ModeHTTP)
+}
+
+// dialMode trusts the server's own certificate and no other.
+func dialMode(t *testing.T, options Options, mode Mode) *wire {
+	t.Helper()
+	if options.ChunkDelay == 0 {
+		options.ChunkDelay, options.FirstByte = -1, -1
+	}
 	site := New(options)
-	server, err := site.Start(ModeHTTP)
+	server, err := site.Start(mode)
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool := x509.NewCertPool()
+	if mode != ModeHTTP && !pool.AppendCertsFromPEM(server.CertPEM) {
+		t.Fatal("CertPEM holds no certificate")
+	}
 	jar, _ := cookiejar.New(nil) // never fails
-	transport := &http.Transport{}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
 	w := &wire{T: t, site: site, server: server, client: &http.Client{Jar: jar, Transport: transport, Timeout: 10 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(func() {
