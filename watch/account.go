@@ -103,7 +103,9 @@ func (l *loop) told(j *job, r report) {
 		l.address(l.line(zerolog.WarnLevel, j), j).Str("reason", "it is not sent again for that").
 			Msg("changed after it was sent")
 	}
-	l.progress(j, map[bool]string{true: "waiting", false: j.phase().String()}[j.phase() == state.Sent])
+	if j.phase() == state.Sent {
+		l.progress(j, "waiting")
+	}
 	t := r.trouble
 	switch {
 	case t == nil:

@@ -48,6 +48,7 @@ func (l *loop) find(k *ask, now time.Time) (*job, error) {
 	if l.busy(j) {
 		return j, nil
 	}
+	f.hold = held(f.dir)
 	files, err := f.dir.Lookup(k.name)
 	if err == nil && files.Phase() == state.Absent {
 		err = fmt.Errorf("look for %q: there is no such prompt: %w", k.file, fs.ErrNotExist)
@@ -127,7 +128,8 @@ func (l *loop) overNew(k *ask, j *job, o Outcome, now time.Time) bool {
 		return true
 	case j.unsettled != "":
 		turnedBack := j.balk != "" && j.balk != reasonChanging && !j.triedAt.Before(k.at)
-		return turnedBack || !j.lookedAt.Before(k.at.Add(l.settle(j)))
+		began := later(k.at, j.entered) // it may be New again since this call
+		return turnedBack || !j.lookedAt.Before(began.Add(l.settle(j)))
 	case j.action.verb != wait:
 		return false
 	case j.action.queue && !j.folder.hold:
@@ -151,8 +153,9 @@ func (l *loop) overSent(k *ask, j *job, o Outcome, now time.Time) bool {
 		return true
 	case j.action.verb == prove && k.stay:
 		// Stay while the proof makes progress.
-		stuck := j.trouble != nil || j.doubt.empty.IsZero() && !now.Before(j.doubt.since.Add(l.cfg.Grace))
-		return tried && stuck || l.mute(now)
+		late := !j.doubt.since.IsZero() && now.After(j.doubt.since.Add(l.cfg.Grace+l.cfg.gap()))
+		stuck := j.unread || late && j.doubt.empty.IsZero()
+		return tried && stuck || l.mute(now) && l.brake.Until.After(now.Add(l.cfg.Grace))
 	case j.action.verb == prove:
 		return true
 	}
@@ -234,8 +237,8 @@ func (l *loop) resultNew(r *Result, j *job) {
 func (l *loop) resultSent(r *Result, k *ask, j *job) {
 	r.Next = l.cfg.Poll
 	switch {
-	case j.marker.Stage == state.StageSent && (k.unsent && ours(j.marker, l.owner) || !j.sentAt.Before(k.at)),
-		j.doubt.confirmed && !j.sentAt.Before(k.at):
+	case j.marker.Stage == state.StageSent && (k.unsent && ours(j.marker, l.owner) || j.sentAt.After(k.at)),
+		j.doubt.confirmed && j.sentAt.After(k.at):
 		r.Outcome = SentNow
 	case j.trouble != nil:
 		r.Class, r.Reason, r.Hint = j.trouble.class, j.trouble.text, j.trouble.hint

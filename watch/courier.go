@@ -96,7 +96,8 @@ func (c *courier) attend(ctx context.Context, r *report) {
 		r.trouble, r.folder = diskTrouble(err), true
 		return
 	case m != o.marker:
-		r.marker, r.note = &m, noteReplaced
+		r.marker, r.note, r.next = &m, noteReplaced, time.Now()
+		r.patience, r.doubt = patience{}, doubt{}
 		return
 	}
 	c.compare(r)

@@ -127,10 +127,10 @@ func decideSent(v view) action {
 		a.verb, a.reason = find, "it was sent, and its chat's address is not known"
 	case m.Stage != state.StageReleased:
 		a.verb, a.reason = collect, "it was sent"
-	case v.confirmed:
-		a.verb, a.reason = prove, "it was sent; its marker does not say so yet"
 	case v.owner != "" && m.By != v.owner:
 		a.verb, a.reason = collect, "another owner is sending it"
+	case v.confirmed:
+		a.verb, a.reason = prove, "it was sent; its marker does not say so yet"
 	default:
 		a.verb, a.reason = prove, "it may have left"
 	}

@@ -175,8 +175,12 @@ func (l *loop) pace(r report, now time.Time) {
 // phase that the job is in now.
 func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 	j.triedAt, j.trouble, j.banned = now, r.trouble, j.banned || r.banned
+	j.unread = r.trouble != nil && r.spoke == rest && (r.order.verb != send || r.doubt.refusal != nil)
 	if r.spoke == send {
 		j.sentAt = now
+	}
+	if r.turn != nil {
+		j.length = utf8.RuneCountInString(r.turn.Text)
 	}
 	switch j.phase() {
 	case state.New:
@@ -193,15 +197,12 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 
 func (j *job) rememberSent(r *report, poll time.Duration, now time.Time) {
 	j.doubt, j.patience, j.seen, j.changed = r.doubt, r.patience, r.seen, r.changed
-	if r.turn != nil {
-		j.length = utf8.RuneCountInString(r.turn.Text)
-	}
 	if r.marker != nil {
 		j.marker, j.believed = *r.marker, true
-	} else if r.stale {
-		j.believed = false
 	}
 	switch {
+	case r.stale: // the marker that counts is not the one all this is about
+		j.believed, j.doubt, j.patience, j.due = false, doubt{}, patience{}, now
 	case !r.next.IsZero():
 		j.due = r.next
 	case r.trouble != nil:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -214,8 +215,16 @@ func (l *loop) see(f *folder, name state.Name, files state.Files, now time.Time)
 	l.update(j, files, now, nil)
 }
 
+// held reports whether the folder's watcher.hold is there. Where that cannot
+// be seen, nothing is sent either.
+func held(dir *state.Dir) bool {
+	_, err := os.Lstat(filepath.Join(dir.Path(), state.HoldFile))
+	return !isAbsent(err)
+}
+
 // recall looks at the jobs of a folder that is not watched.
 func (l *loop) recall(f *folder, now time.Time) error {
+	f.hold = held(f.dir)
 	var errs []error
 	for _, j := range f.jobs {
 		if !l.busy(j) {

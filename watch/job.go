@@ -9,11 +9,12 @@ import (
 
 // job is one unfinished prompt. Only the loop touches it.
 type job struct {
-	folder *folder
-	name   state.Name
-	files  state.Files
-	since  time.Time // this process first saw it
-	action action    // the last decision
+	folder  *folder
+	name    state.Name
+	files   state.Files
+	since   time.Time // this process first saw it
+	entered time.Time // its phase
+	action  action    // the last decision
 
 	// While New.
 	glance    state.Identity // the first of two looks
@@ -36,6 +37,7 @@ type job struct {
 	triedAt  time.Time      // the last read, whether it worked or not
 	sentAt   time.Time      // this process sent it; zero if it did not
 	trouble  *trouble       // of the last order; nil if it went well
+	unread   bool           // the last read failed
 	repeats  throttle
 	changed  bool // the prompt was edited after it was sent
 	length   int  // of the answer so far
@@ -136,14 +138,15 @@ func (j *job) unsettle(now time.Time, why string) {
 // enter resets what belongs to the phases that the job is not in any more.
 func (j *job) enter(files state.Files, now time.Time) {
 	was := j.phase()
-	if files != j.files {
-		j.said = nil
-	}
+	changed := files != j.files
 	j.files = files
+	if changed && j.phase() == state.New {
+		j.said = nil // a hold that comes back is news again
+	}
 	if was == j.phase() {
 		return
 	}
-	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, repeats: j.repeats,
+	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, entered: now, said: j.said, repeats: j.repeats,
 		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length}
 	if files.Has(state.KindMarker) {
 		fresh.marker = j.marker // for the log; it is read again if it is needed

@@ -88,11 +88,18 @@ func (l *loop) turn() (next time.Time) {
 	for _, k := range l.asks {
 		next = sooner(next, l.limit(k))
 	}
-	// Never a busy loop, whatever is wrong with a due time.
-	if soonest := now.Add(time.Millisecond); next.Before(soonest) {
-		return soonest // a zero one too: the rescans are always due some time
+	if next.IsZero() {
+		return now.Add(time.Hour) // no folder and no request: only a kick can help
 	}
-	return next
+	// Never a busy loop, whatever is wrong with a due time.
+	return later(next, now.Add(time.Millisecond))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // sooner is the earlier of two times; zero means never.

@@ -106,7 +106,10 @@ func (c *courier) collect(ctx context.Context, r *report) {
 	if t.Fingerprint != "" && m.Prompt != "" && t.Fingerprint != m.Prompt {
 		r.note = "the chat shows another text than was sent"
 	}
-	r.patience = r.patience.expires(t.Asked, m.At, now, c.cfg.Expire).grow(t, now, c.cfg.Poll)
+	r.patience = r.patience.expires(t.Asked, m.At, now, c.cfg.Expire)
+	if m.Stage != state.StageReleased || t.Message != "" {
+		r.patience = r.patience.grow(t, now, c.cfg.Poll)
+	} // else its owner may be sending it right now: nothing can stall yet
 	if t.Done && t.Text != "" {
 		c.answer(r, t.Text)
 		return

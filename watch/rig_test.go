@@ -29,12 +29,23 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, dir: t.TempDir(), chat: watchtest.NewFake(), log: &lines{}}
+	r := &rig{t: t, dir: folder(t), chat: watchtest.NewFake(), log: &lines{}}
 	r.cfg = watch.Defaults()
 	r.cfg.Chat, r.cfg.ID, r.cfg.Roots = r.chat, "00112233", []string{r.dir}
 	r.cfg.Events = watchtest.NoEvents
 	r.cfg.Log = zerolog.New(r.log)
 	return r
+}
+
+// folder makes a temporary folder, in memory where it can: what these tests are
+// about does not need a disk that keeps it, and fsync takes most of their time.
+func folder(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "watch-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // start runs an agent; what it returns stops it and waits for its end.

@@ -160,7 +160,11 @@ func (e *envelope) look() error {
 	if err != nil {
 		return err
 	}
-	if why := state.May(files, "", true); why != "" {
+	hold := ""
+	if held(dir) {
+		hold = reasonFolderHold
+	}
+	if why := state.May(files, hold, true); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
 	p, err := dir.ReadPrompt(name)

@@ -74,6 +74,7 @@ func TestQueuesFailure(t *testing.T) {
 		} {
 			t.Run(class+" "+name, func(t *testing.T) {
 				bubble(t, func(t *testing.T, r *rig) {
+					r.cfg.Rescan = 10 * time.Minute // hours pass
 					r.chat.Script(first(p))
 					r.write("a.prompt", "hello")
 					r.write("b.prompt", "other")
@@ -146,6 +147,7 @@ func TestKnownRefusal(t *testing.T) {
 	for _, class := range []string{watch.ClassQuota, watch.ClassChallenge, watch.ClassLogin} {
 		t.Run(class, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
+				r.cfg.Rescan = 10 * time.Minute // hours pass
 				r.chat.Script(first(watchtest.Plan{After: fault(class, true), Lose: true}))
 				r.write("a.prompt", "hello")
 				r.running()
@@ -160,6 +162,7 @@ func TestKnownRefusal(t *testing.T) {
 				r.answered("a", "hello")
 			})
 			bubble(t, func(t *testing.T, r *rig) {
+				r.cfg.Rescan = 10 * time.Minute                                 // hours pass
 				r.chat.Script(first(watchtest.Plan{After: fault(class, true)})) // refused, and taken
 				r.write("a.prompt", "hello")
 				r.running()
@@ -170,6 +173,7 @@ func TestKnownRefusal(t *testing.T) {
 	}
 	t.Run("filtered, not taken", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
+			r.cfg.Rescan = 10 * time.Minute // hours pass
 			r.chat.Script(first(watchtest.Plan{After: fault(watch.ClassFiltered, true), Lose: true}))
 			r.write("a.prompt", "hello")
 			r.running()
@@ -181,6 +185,7 @@ func TestKnownRefusal(t *testing.T) {
 	})
 	t.Run("filtered within the stream", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
+			r.cfg.Rescan = 10 * time.Minute // hours pass
 			r.chat.Script(first(watchtest.Plan{After: fault(watch.ClassFiltered, true), Stuck: true}))
 			r.write("a.prompt", "hello")
 			r.running()
@@ -201,6 +206,7 @@ func TestRecall(t *testing.T) {
 		"edited":                {func(r *rig) { r.write("a.prompt", "edited") }, "edited"},
 		"removed":               {func(r *rig) { r.remove("a.prompt") }, ""},
 		"held":                  {func(r *rig) { r.write("a.prompt.hold", "") }, ""},
+		"the folder held":       {func(r *rig) { r.write("watcher.hold", "") }, ""},
 		"answered":              {func(r *rig) { r.write("a.md", "mine") }, ""},
 		"another was first":     {func(r *rig) { r.write("a.md.url", "https://chat.example/c/x#by=b&stage=released\n") }, ""},
 		"the folder went away":  {func(r *rig) { r.away() }, ""},
@@ -232,6 +238,7 @@ func (r *rig) away() {
 // A driver that breaks its promise must not make the agent send again.
 func TestSentWithoutCommit(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Rescan = 10 * time.Minute // hours pass
 		r.chat.Script(func(string, int) watchtest.Plan { return watchtest.Plan{Skip: true} })
 		r.write("a.prompt", "hello")
 		r.running()

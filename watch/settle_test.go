@@ -103,6 +103,7 @@ func TestReplacedByRenameOrLink(t *testing.T) {
 
 func TestOnlyWhiteSpaceIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Rescan = 10 * time.Minute // hours pass
 		r.write("a.prompt", " \n\t\n")
 		r.running()
 		pass(2 * time.Hour)
