@@ -53,6 +53,9 @@ func (n *notify) listen() {
 				events = nil
 			case concerns(e):
 				n.kick(filepath.Dir(e.Name))
+				if e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+					n.kick(e.Name) // it may be a watched folder itself
+				}
 			}
 		case _, ok := <-errs:
 			if !ok {
