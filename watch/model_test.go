@@ -1,0 +1,234 @@
+package watch_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"watcher/state"
+	"watcher/watch"
+	"watcher/watch/watchtest"
+)
+
+// model runs random histories of a folder: drops, edits, holds, faults of the
+// chat and of the disk, deaths of the program. What must hold at every moment:
+//
+//   - a job is taken by the site at most once, whatever its prompt became;
+//   - an answer that is there is the whole answer to what was taken;
+//   - in the end no prompt is lost: each is answered, or says why not.
+type model struct {
+	*rig
+	rt      *rapid.T
+	texts   map[string][]string // every text that a name ever had
+	plans   map[string]watchtest.Plan
+	stop    func()
+	stumble *stumble
+	version int
+}
+
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		// Each history has a bubble of its own. What rapid throws in it has to
+		// be caught there and thrown again outside.
+		var thrown any
+		synctest.Test(t, func(t *testing.T) {
+			defer func() { thrown = recover() }()
+			runModel(t, rt)
+		})
+		if thrown != nil {
+			panic(thrown)
+		}
+	})
+}
+
+func runModel(t *testing.T, rt *rapid.T) {
+	m := &model{rig: newRig(t), rt: rt, texts: map[string][]string{}, plans: map[string]watchtest.Plan{}}
+	m.cfg.SendGap, m.cfg.Rescan, m.cfg.InFlight = 10*time.Second, 2*time.Minute, 4
+	m.chat.Script(func(prompt string, nth int) watchtest.Plan {
+		if nth > 2 { // the third send goes well, if the agent ever dares
+			return watchtest.Plan{}
+		}
+		return m.plans[prompt]
+	})
+	m.restart()
+	defer func() { m.stop() }()
+	rt.Repeat(map[string]func(*rapid.T){
+		"drop":   m.drop,
+		"hold":   m.hold,
+		"fetch":  m.fetch,
+		"pass":   m.pass,
+		"break":  m.breaks,
+		"die":    m.die,
+		"reboot": func(*rapid.T) { m.stop(); m.restart() },
+		"":       m.invariants,
+	})
+	m.end()
+}
+
+func (m *model) restart() {
+	m.stumble = nil
+	m.cfg.DirOptions = []state.Option{state.WithStep(func(step string) error {
+		if s := m.stumble; s != nil {
+			return s.at(step)
+		}
+		return nil
+	})}
+	_, m.stop = m.start()
+	synctest.Wait()
+}
+
+// classes is every failure that a chat can name.
+var classes = slices.Concat(jobClasses, queueClasses)
+
+func drawPlan(rt *rapid.T) (p watchtest.Plan) {
+	draw := func(label string, of ...time.Duration) time.Duration { return rapid.SampledFrom(of).Draw(rt, label) }
+	p.Takes = draw("takes", 0, 3*time.Second, 40*time.Second)
+	p.Think = draw("think", 0, 90*time.Second, 20*time.Minute)
+	p.NoID = rapid.Bool().Draw(rt, "no id")
+	class := rapid.SampledFrom(classes).Draw(rt, "class")
+	switch rapid.SampledFrom([]string{"well", "before", "after", "refused", "lost", "filter", "stuck", "text"}).Draw(rt, "fault") {
+	case "before":
+		p.Before = fault(class, false)
+	case "after":
+		p.After = fault(class, false)
+	case "refused":
+		p.After, p.Lose = fault(class, true), rapid.Bool().Draw(rt, "lose")
+	case "lost":
+		p.After, p.Lose = fault(watch.ClassUnreachable, true), rapid.Bool().Draw(rt, "lose")
+		p.Late = draw("late", 0, time.Second, 110*time.Second) // always within the grace time
+	case "filter":
+		p.Fails = fault(watch.ClassFiltered, true)
+	case "stuck":
+		p.Stuck = true
+	case "text":
+		p.Rename = "what the site made of it"
+	}
+	return p
+}
+
+// drop writes a new prompt, or another text over an old one.
+func (m *model) drop(rt *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c", "sub/d"}).Draw(rt, "name")
+	m.version++
+	text := fmt.Sprintf("%s, version %d", name, m.version)
+	m.plans[text] = drawPlan(rt)
+	m.texts[name] = append(m.texts[name], text)
+	m.write(name+".prompt", text)
+}
+
+func (m *model) name(rt *rapid.T) string {
+	if len(m.texts) == 0 {
+		rt.Skip("nothing was dropped yet")
+	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.texts))).Draw(rt, "name")
+}
+
+func (m *model) hold(rt *rapid.T) {
+	file := m.name(rt) + ".prompt.hold"
+	if m.has(file) {
+		m.remove(file)
+	} else {
+		m.write(file, "")
+	}
+}
+
+// fetch deletes an answer or an error whose marker stands: never a new send.
+func (m *model) fetch(rt *rapid.T) {
+	name := m.name(rt)
+	for _, end := range []string{".md", ".md.err"} {
+		if m.has(name+end) && m.has(name+".md.url") {
+			m.remove(name + end)
+		}
+	}
+}
+
+func (m *model) pass(rt *rapid.T) {
+	pass(rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 3 * time.Minute, time.Hour}).Draw(rt, "time"))
+}
+
+func (m *model) breaks(rt *rapid.T) {
+	method := rapid.SampledFrom([]string{"owner", "read", "find", "send"}).Draw(rt, "method")
+	class := rapid.SampledFrom(queueClasses).Draw(rt, "class")
+	if rapid.Bool().Draw(rt, "mend") {
+		m.chat.Break(method, nil)
+		return
+	}
+	m.chat.Break(method, fault(class, false))
+}
+
+// die lets the disk fail once, or the program die, at some step soon.
+func (m *model) die(rt *rapid.T) {
+	s := &stumble{n: rapid.IntRange(1, 80).Draw(rt, "step"), dies: rapid.Bool().Draw(rt, "dies")}
+	m.stumble = s
+	pass(rapid.SampledFrom([]time.Duration{5 * time.Second, 3 * time.Minute}).Draw(rt, "time"))
+	if s.dies {
+		m.stop()
+		m.restart()
+	}
+}
+
+func (m *model) invariants(rt *rapid.T) {
+	posts := m.chat.Accepted()
+	for name, texts := range m.texts {
+		taken := ""
+		for _, p := range posts {
+			if !slices.Contains(texts, p.Prompt) {
+				continue
+			}
+			if taken != "" {
+				rt.Fatalf("%s was taken twice: %q and %q\n%s", name, taken, p.Prompt, m.log)
+			}
+			taken = p.Prompt
+		}
+		if m.has(name+".md") && m.read(name+".md") != watchtest.Answer(taken) {
+			rt.Fatalf("%s.md = %q, but %q was taken\n%s", name, m.read(name+".md"), taken, m.log)
+		}
+		if taken != "" && !m.has(name+".md.url") {
+			rt.Fatalf("%s was taken and has no marker\n%s", name, m.log)
+		}
+	}
+}
+
+// end mends all and lets the folder come to rest.
+func (m *model) end() {
+	for _, method := range []string{"owner", "read", "find", "send"} {
+		m.chat.Break(method, nil)
+	}
+	m.stop()
+	for name := range m.texts {
+		if m.has(name + ".prompt.hold") {
+			m.remove(name + ".prompt.hold")
+		}
+	}
+	m.cfg.Rescan = 10 * time.Minute
+	m.restart()
+	pass(30 * time.Hour)
+	m.invariants(m.rt)
+	for name, texts := range m.texts {
+		switch {
+		case m.has(name + ".md"):
+		case !m.has(name + ".md.err"):
+			m.rt.Fatalf("%s was lost: %v\n%s", name, texts, m.log)
+		default:
+			if f := state.ParseFailure([]byte(m.read(name + ".md.err"))); slices.Contains(queueClasses, f.Class) {
+				m.rt.Fatalf("%s failed for a reason of the queue's: %+v\n%s", name, f, m.log)
+			}
+		}
+	}
+	left, err := os.ReadDir(m.dir)
+	if err != nil {
+		m.rt.Fatal(err)
+	}
+	for _, e := range left {
+		if strings.HasSuffix(e.Name(), ".tmp") {
+			m.rt.Fatalf("%s was left behind", e.Name())
+		}
+	}
+}
