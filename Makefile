@@ -1,0 +1,46 @@
+# make help lists the targets. Every target that needs Chromium installs it
+# with apt where it may, and says what to install where it may not.
+
+export CGO_ENABLED ?= 0
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BIN     := bin/watcher
+ROUNDS  ?= 5
+
+.DEFAULT_GOAL := build
+.PHONY: help build test race demo lint fuzz crash bench clean browser
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/watcher, a static binary
+	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/watcher
+
+browser:
+	@.ci/browser
+
+demo: browser build ## the main job, offline, in a real browser: five prompts, five answers
+	$(GO) build -o bin/rehearsal ./qwen/qwentest/rehearsal
+	@examples/demo.sh
+
+test: browser ## all tests, the browser's too; no root, at most 5 minutes
+	$(GO) test -timeout 5m ./...
+
+race: browser ## all tests with the race detector
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+
+lint: ## formatting, vet, staticcheck, tidy modules
+	@.ci/lint
+
+fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
+	@.ci/fuzz $(or $(FUZZTIME),1m)
+
+crash: browser ## kill the program and cut its connections at every step (ROUNDS=5; SHORT=1: one round)
+	$(GO) test -timeout 60m -count=1 ./cmd/watcher -run 'TestKill|TestStartStop' -rounds=$(if $(SHORT),1,$(ROUNDS)) -v
+	$(GO) test -timeout 60m -count=1 ./qwen -run 'TestOneDelivery' -rounds=$(if $(SHORT),2,20) -v
+
+bench: ## benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what was built
+	rm -rf bin dist
