@@ -92,19 +92,21 @@ func TestComposerIsControlled(t *testing.T) {
 
 func TestEarlyTextIsLost(t *testing.T) {
 	for _, replace := range []bool{false, true} {
-		p := open(t, Options{Hydration: 600 * time.Millisecond, SendDuringHydration: true, ReplaceOnHydration: replace}, ModeHTTP)
-		p.visit("/")
-		early := js[string](p, `(() => {
+		p := open(t, Options{Hydration: 300 * time.Millisecond, SendDuringHydration: true, ReplaceOnHydration: replace}, ModeHTTP)
+		p.early(`new MutationObserver((_, observer) => {
 			window.first = document.querySelector("textarea");
+			if (!document.querySelector("button.send-button")) return;
+			observer.disconnect();
 			Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(first, "too early");
 			first.dispatchEvent(new Event("input", {bubbles: true}));
 			document.querySelector("button.send-button").click();
-			return first.value + " " + Boolean(document.querySelector("[data-r=send]").dataset.now);
-		})()`)
-		if early != "too early false" {
+			window.report = first.value + " " + Boolean(document.querySelector("[data-r=send]").dataset.now);
+		}).observe(document, {childList: true, subtree: true})`)
+		p.visit("/")
+		p.until(isReady)
+		if early := js[string](p, `report`); early != "too early false" {
 			t.Fatalf("before hydration: %q", early)
 		}
-		p.until(isReady)
 		if got := js[string](p, box); got != "" {
 			t.Errorf("the text %q outlived hydration", got)
 		}

@@ -72,7 +72,7 @@ func TestCutGoesOn(t *testing.T) {
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(text, "response.created") || strings.Contains(text, Sum(prompt)+`"`) {
 		t.Fatalf("err %v, %d bytes", err, len(text))
 	}
-	for deadline := time.Now().Add(5 * time.Second); at(w.read(chat), "chat", "messages", 1, "done") != true; {
+	for deadline := time.Now().Add(30 * time.Second); at(w.read(chat), "chat", "messages", 1, "done") != true; {
 		if time.Now().After(deadline) {
 			t.Fatal("the answer is not finished")
 		}

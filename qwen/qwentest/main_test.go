@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 )
@@ -108,7 +109,7 @@ func (p *tab) visit(path string) {
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, 40*time.Second)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.Fatal(err)
@@ -128,7 +129,7 @@ func js[T any](p *tab, expression string) T {
 // until waits for an expression to become true, across navigations.
 func (p *tab) until(expression string) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
@@ -142,6 +143,15 @@ func (p *tab) until(expression string) {
 			body, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 1500)`))
 			p.Fatalf("waiting for %s: %v\npage: %s", expression, err, body)
 		}
+	}
+}
+
+// early runs a script in every document before the page's own.
+func (p *tab) early(script string) {
+	p.Helper()
+	_, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	if err != nil {
+		p.Fatal(err)
 	}
 }
 

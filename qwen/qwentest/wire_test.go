@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,3 +245,24 @@ func (c *manualClock) Now() time.Time {
 func (c *manualClock) After(time.Duration) <-chan time.Time { return nil }
 
 func (c *manualClock) move(d time.Duration) { c.now <- (<-c.now).Add(d) }
+
+// jumpingClock passes every wait at once, by moving on.
+type jumpingClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *jumpingClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *jumpingClock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	due := make(chan time.Time, 1)
+	due <- c.now
+	return due
+}
