@@ -36,12 +36,12 @@ func TestPageAnswers(t *testing.T) {
 	if answerIn(at(data, "data")) != Answer(prompt) {
 		t.Error("the chat does not hold the answer")
 	}
+	p.screenshot()
 	p.ask("and now\na second turn")
 	p.until(`document.querySelectorAll(".qwen-chat-package-comp-new-action-control-container-regenerate").length === 2`)
 	if e := p.site.Find("and now\na second turn"); e.Accepted != 1 || e.ChatIDs[0] != entry.ChatIDs[0] {
 		t.Errorf("the second turn: %+v", e)
 	}
-	p.screenshot()
 }
 
 // screenshot writes the page to the file named in REHEARSAL_SCREENSHOT.

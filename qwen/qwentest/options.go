@@ -97,7 +97,7 @@ type Options struct {
 	TokenLife         time.Duration
 	ReplyDelay        time.Duration // every API reply comes so much later
 	ThinkingPause     time.Duration // silence between thinking and answer
-	AnswersMaxFrames  int           // an answer comes in at most so many pieces; default 40
+	AnswersMaxFrames  int           // an answer comes in at most so many pieces; default 20
 	HistoryPagesLimit int           // a chat read with limit= or without gives at most so many messages; 0 all
 }
 
@@ -146,7 +146,7 @@ func (o Options) filled() Options {
 		o.MaxPrompt = 100_000
 	}
 	if o.AnswersMaxFrames <= 0 {
-		o.AnswersMaxFrames = 40
+		o.AnswersMaxFrames = 20
 	}
 	return o
 }

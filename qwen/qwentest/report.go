@@ -45,7 +45,7 @@ func (s *Site) Report() Report {
 		b.entries[i].Accepted = s.ledger.accepted[text]
 	}
 	slices.SortStableFunc(b.entries, func(x, y *Entry) int { return cmp.Compare(x.Times[0].UnixNano(), y.Times[0].UnixNano()) })
-	report := Report{Unread: s.ledger.unread, Violations: slices.Clone(s.ledger.violations)}
+	report := Report{Entries: []Entry{}, Unread: s.ledger.unread, Violations: append([]string{}, s.ledger.violations...)}
 	for _, e := range b.entries {
 		report.Entries = append(report.Entries, *e)
 	}

@@ -66,6 +66,7 @@ const View = (() => {
       if (box.children[i] !== node) box.insertBefore(node, box.children[i] ?? null);
     });
     at("greeting").hidden = state.messages.length > 0;
+    if (state.running) box.parentElement.scrollTop = box.parentElement.scrollHeight;
     at("pair")?.remove();
     if (dual.length) box.append(h("div", { class: "smrm", "data-r": "pair" }, "Which response do you prefer?"));
   }
