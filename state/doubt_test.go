@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 
 	"golang.org/x/sys/unix"
 )
@@ -158,5 +159,37 @@ func TestErrorsAreOneLine(t *testing.T) {
 				t.Errorf("%s, step %d: %s", op.name, at, text)
 			}
 		}
+	}
+}
+
+// An answer's last resort looks once more before it renames.
+func TestAnswerTakenAtTheLastMoment(t *testing.T) {
+	dir := memDir(t)
+	appear := nth(4, StepLook, nil, func() { put(t, dir, "x.md", "mine") })
+	f := &faults{fail: both(appear, filesystems["nor exclusive"])}
+	wants(t, open(t, dir, ownerA, WithStep(f.step)).WriteAnswer("x", "theirs"), ErrExists)
+	if got := strings.Join(f.names, " "); content(t, dir, "x.md") != "mine" || strings.Contains(got, StepRename) {
+		t.Errorf("%q after %s", content(t, dir, "x.md"), got)
+	}
+	clean(t, dir)
+}
+
+// A temporary file that is left over may be a marker's second name. Should its
+// random digits ever come again, it is not opened.
+func TestTempNameTaken(t *testing.T) {
+	dir := memDir(t)
+	d := open(t, dir, ownerA)
+	cryptotest.SetGlobalRandom(t, 1)
+	p, err := d.Prepare("x", 100)
+	must(t, err)
+	left := names(t, dir)[0]
+	must(t, os.Link(filepath.Join(dir, left), filepath.Join(dir, "kept")))
+	p.Discard()
+	must(t, os.Rename(filepath.Join(dir, "kept"), filepath.Join(dir, left)))
+	cryptotest.SetGlobalRandom(t, 1)
+	_, err = d.Prepare("x", 100)
+	wants(t, err, unix.EEXIST)
+	if got := content(t, dir, left); got != strings.Repeat(" ", 256) {
+		t.Errorf("%q", got)
 	}
 }
