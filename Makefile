@@ -36,7 +36,7 @@ fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
 crash: browser ## kill the program and cut its connections at every step (ROUNDS=5; SHORT=1: one round)
-	$(GO) test -timeout 60m -count=1 ./cmd/watcher -run 'TestKill|TestStartStop' -rounds=$(if $(SHORT),1,$(ROUNDS)) -v
+	$(GO) test -timeout 60m -count=1 ./cmd/watcher -run 'TestKill|TestStartStop' $(if $(SHORT),,-every -rounds=$(ROUNDS)) -v
 	$(GO) test -timeout 60m -count=1 ./qwen -run 'TestOneDelivery' -rounds=$(if $(SHORT),2,20) -v
 
 bench: ## benchmarks

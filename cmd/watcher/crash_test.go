@@ -10,8 +10,11 @@ import (
 	"watcher/state"
 )
 
-// rounds is how often each crash is tried; the crash laboratory asks for more.
-var rounds = flag.Int("rounds", 1, "rounds of each crash")
+// How much is tried; the crash laboratory asks for more.
+var (
+	rounds = flag.Int("rounds", 1, "rounds of each crash")
+	every  = flag.Bool("every", false, "also kill at every write of the marker and of the answer")
+)
 
 // crashSteps are the places at which the program is killed: every step of a
 // send on the page, and the writes of the marker and of the answer.
@@ -19,6 +22,10 @@ func crashSteps() []string {
 	var steps []string
 	for _, step := range qwen.Steps {
 		steps = append(steps, "qwen:"+step)
+	}
+	if !*every {
+		// The link of the marker, its step to "sent", the link of the answer.
+		return append(steps, "state:link:1", "state:linked:1", "state:rename:1", "state:linked:2")
 	}
 	for _, step := range []string{state.StepReserve, state.StepWrite, state.StepSync, state.StepLink,
 		state.StepLinked, state.StepFolder, state.StepUnlink, state.StepRename, state.StepRenamed} {

@@ -71,6 +71,7 @@ func theStage(t testing.TB) *stage {
 func (s *stage) environment(home string) []string {
 	return []string{
 		"HOME=" + home,
+		"TMPDIR=" + filepath.Join(home, "tmp"),
 		"PATH=" + os.Getenv("PATH"),
 		"WATCHER_SITE=" + s.server.URL,
 		"WATCHER_TRUST_SPKI=" + s.server.SPKI,
@@ -105,7 +106,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{stage: theStage(t), t: t, home: t.TempDir()}
 	d.dir = filepath.Join(d.home, "in")
-	if err := errors.Join(os.Mkdir(d.dir, 0o755), d.profileFor(d.home)); err != nil {
+	if err := errors.Join(os.Mkdir(d.dir, 0o755), os.Mkdir(filepath.Join(d.home, "tmp"), 0o700), d.profileFor(d.home)); err != nil {
 		t.Fatal(err)
 	}
 	return d
