@@ -87,6 +87,26 @@ func TestRootRenamedWhileCollecting(t *testing.T) {
 	})
 }
 
+// Between two rescans the answer comes to a folder that is not there any more.
+func TestAnswerForAFolderThatIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Rescan = time.Hour
+		r.write("a.prompt", "hello")
+		r.running()
+		pass(10 * time.Second)
+		moved := r.dir + ".moved"
+		t.Cleanup(func() { os.RemoveAll(moved) })
+		r.rename(r.dir, moved)
+		pass(5 * time.Minute)
+		if _, err := os.Lstat(moved + "/a.md"); err == nil || r.chat.Calls("read") == 0 {
+			t.Errorf("an answer was written to a folder that is not the configured one\n%s", r.log)
+		}
+		r.rename(moved, r.dir)
+		pass(2 * time.Hour)
+		r.answered("a", "hello")
+	})
+}
+
 func TestSubfolders(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.write("one/a.prompt", "a")

@@ -387,3 +387,65 @@ func (h hanging) Send(ctx context.Context, prompt string, commit func(string) er
 	<-ctx.Done()
 	return "", errors.New("cut off")
 }
+
+// A marker whose durability is in doubt is taken back at once: nothing left.
+func TestCommitInDoubt(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		armed := true
+		linked := false
+		r.cfg.DirOptions = []state.Option{state.WithStep(func(step string) error {
+			linked = linked || step == state.StepLinked
+			if step == state.StepFolder && linked && armed {
+				armed = false
+				return syscall.EIO
+			}
+			return nil
+		})}
+		r.write("a.prompt", "hello")
+		r.running()
+		pass(10 * time.Second)
+		if r.has("a.md.url") || !r.has("a.md.url.1") || r.chat.Count("hello") != 0 {
+			t.Errorf("the marker was not taken back\n%s", r.log)
+		}
+		pass(5 * time.Minute)
+		r.answered("a", "hello")
+	})
+}
+
+// The worst of both: the driver breaks its promise, and the disk is full.
+func TestSentWithoutCommitOnAFullDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Rescan = 10 * time.Minute // hours pass
+		r.cfg.DirOptions = []state.Option{failAt(state.StepWrite, func() bool { return true })}
+		r.chat.Script(plan(watchtest.Plan{Skip: true}))
+		r.write("a.prompt", "hello")
+		r.running()
+		pass(10 * time.Hour)
+		if n := r.chat.Calls("send"); n != 1 {
+			t.Errorf("%d sends", n)
+		}
+	})
+}
+
+// A driver that is deaf to its context still gets no commit after the stop.
+func TestNoCommitAfterTheStop(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Chat = deaf{r.chat}
+		r.write("a.prompt", "hello")
+		_, stop := r.start()
+		pass(10 * time.Second)
+		stop()
+		r.unsent("a")
+		if r.logged("the program is stopping") != 1 {
+			t.Errorf("log:\n%s", r.log)
+		}
+	})
+}
+
+// deaf is a chat whose Send takes a minute, whatever its context says.
+type deaf struct{ *watchtest.Fake }
+
+func (d deaf) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
+	time.Sleep(time.Minute)
+	return d.Fake.Send(context.WithoutCancel(ctx), prompt, commit)
+}

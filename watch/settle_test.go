@@ -70,6 +70,32 @@ func TestAnEditWhileItWaitsForItsTurn(t *testing.T) {
 	})
 }
 
+// The file that settled long ago is being rewritten when its turn comes.
+func TestRewrittenWhenItsTurnComes(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.write("a.prompt", "first")
+		r.write("b.prompt", "old")
+		r.running()
+		pass(20 * time.Second)
+		f, err := os.Create(r.path("b.prompt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		fmt.Fprint(f, "half ")
+		pass(5 * time.Minute)
+		if n := len(r.chat.Accepted()); n != 1 {
+			t.Fatalf("half a prompt was sent: %v", r.chat.Accepted())
+		}
+		fmt.Fprint(f, "and half")
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Minute)
+		r.answered("b", "half and half")
+	})
+}
+
 func TestReplacedByRenameOrLink(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		a := r.running()
