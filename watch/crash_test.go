@@ -47,7 +47,7 @@ func TestEveryStep(t *testing.T) {
 		"sent":     {Think: 30 * time.Second},
 		"lost":     {After: fault("unreachable", true), Lose: true},
 		"arrived":  {After: fault("unreachable", true), Think: 30 * time.Second},
-		"not left": {After: fault("quota", false)},
+		"not left": {After: fault("browser", false)},
 		"refused":  {After: fault("challenge", true), Lose: true},
 	}
 	seen := map[string]bool{}
@@ -92,7 +92,7 @@ func survives(t *testing.T, r *rig, s *stumble, p watchtest.Plan) {
 	stop()
 	r.cfg.DirOptions = nil
 	_, stop = r.start()
-	pass(2 * time.Hour)
+	pass(40 * time.Minute)
 	stop()
 	r.answered("a", "hello")
 	if r.has("a.md.err") {

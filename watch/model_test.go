@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +29,9 @@ type model struct {
 	*rig
 	rt      *rapid.T
 	texts   map[string][]string // every text that a name ever had
-	plans   map[string]watchtest.Plan
+	plans   sync.Map            // text -> watchtest.Plan
 	stop    func()
-	stumble *stumble
+	stumble atomic.Pointer[stumble]
 	version int
 }
 
@@ -49,13 +51,14 @@ func TestModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, rt *rapid.T) {
-	m := &model{rig: newRig(t), rt: rt, texts: map[string][]string{}, plans: map[string]watchtest.Plan{}}
+	m := &model{rig: newRig(t), rt: rt, texts: map[string][]string{}}
 	m.cfg.SendGap, m.cfg.Rescan, m.cfg.InFlight = 10*time.Second, 2*time.Minute, 4
 	m.chat.Script(func(prompt string, nth int) watchtest.Plan {
 		if nth > 2 { // the third send goes well, if the agent ever dares
 			return watchtest.Plan{}
 		}
-		return m.plans[prompt]
+		p, _ := m.plans.Load(prompt)
+		return p.(watchtest.Plan)
 	})
 	m.restart()
 	defer func() { m.stop() }()
@@ -73,9 +76,9 @@ func runModel(t *testing.T, rt *rapid.T) {
 }
 
 func (m *model) restart() {
-	m.stumble = nil
+	m.stumble.Store(nil)
 	m.cfg.DirOptions = []state.Option{state.WithStep(func(step string) error {
-		if s := m.stumble; s != nil {
+		if s := m.stumble.Load(); s != nil {
 			return s.at(step)
 		}
 		return nil
@@ -118,7 +121,7 @@ func (m *model) drop(rt *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c", "sub/d"}).Draw(rt, "name")
 	m.version++
 	text := fmt.Sprintf("%s, version %d", name, m.version)
-	m.plans[text] = drawPlan(rt)
+	m.plans.Store(text, drawPlan(rt))
 	m.texts[name] = append(m.texts[name], text)
 	m.write(name+".prompt", text)
 }
@@ -166,7 +169,7 @@ func (m *model) breaks(rt *rapid.T) {
 // die lets the disk fail once, or the program die, at some step soon.
 func (m *model) die(rt *rapid.T) {
 	s := &stumble{n: rapid.IntRange(1, 80).Draw(rt, "step"), dies: rapid.Bool().Draw(rt, "dies")}
-	m.stumble = s
+	m.stumble.Store(s)
 	pass(rapid.SampledFrom([]time.Duration{5 * time.Second, 3 * time.Minute}).Draw(rt, "time"))
 	if s.dies {
 		m.stop()
@@ -207,7 +210,7 @@ func (m *model) end() {
 			m.remove(name + ".prompt.hold")
 		}
 	}
-	m.cfg.Rescan = 10 * time.Minute
+	m.cfg.Rescan = 20 * time.Minute
 	m.restart()
 	pass(30 * time.Hour)
 	m.invariants(m.rt)
