@@ -54,8 +54,8 @@ func (l *loop) pauseFolder(j *job, t *trouble, now time.Time) {
 
 func (l *loop) brakeLine(e *zerolog.Event, b *brake, t *trouble) *zerolog.Event {
 	what(e, t).Time("until", b.Until)
-	if b.fails > 1 {
-		e.Int("count", b.fails)
+	if b.Fails > 1 {
+		e.Int("count", b.Fails)
 	}
 	return e
 }

@@ -1,13 +1,46 @@
 package watch
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"watcher/state"
 )
+
+// ask is one caller's wish about one file.
+type ask struct {
+	ctx        context.Context
+	file       string // as the caller wrote it
+	dir        string
+	name       state.Name
+	stay, wait bool
+	at         time.Time // when the loop took it up
+	unsent     bool      // the job was New at that time
+	reply      chan reply
+}
+
+type reply struct {
+	Result
+	err error
+}
+
+func newAsk(ctx context.Context, file string, stay, wait bool) (*ask, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fmt.Errorf("find %q: %w", file, err)
+	}
+	name, kind, ok := state.Parse(filepath.Base(abs))
+	if !ok || kind != state.KindPrompt {
+		return nil, fmt.Errorf("ask about %q: not the name of a prompt, which ends in .prompt and begins with no dot: %w",
+			file, fs.ErrInvalid)
+	}
+	return &ask{ctx: ctx, file: file, dir: filepath.Dir(abs), name: name,
+		stay: stay, wait: wait, reply: make(chan reply, 1)}, nil
+}
 
 // accept takes up a request. Its job is in the table from then on, also when
 // its folder is not watched.
@@ -186,67 +219,4 @@ func (l *loop) jobOf(k *ask) *job {
 		return f.jobs[k.name]
 	}
 	return nil
-}
-
-// result describes where a request's job stands.
-func (l *loop) result(k *ask) Result {
-	r := Result{File: k.file}
-	j := l.jobOf(k)
-	if j == nil {
-		r.Reason, r.Next = "its folder went away", l.cfg.Rescan
-		return r
-	}
-	r.Phase, r.Address, r.Changed = j.phase(), j.marker.Address, j.changed
-	switch j.phase() {
-	case state.Done:
-		r.Outcome = Done
-		if m, err := j.folder.dir.Believe(j.name); err == nil {
-			r.Address = m.Address
-		}
-	case state.Failed:
-		r.Outcome = Failed
-		f, err := j.folder.dir.ReadError(j.name)
-		if r.Class, r.Reason, r.Address = f.Class, f.Sentence, f.Address; err != nil {
-			r.Reason = err.Error()
-		}
-	case state.New:
-		l.resultNew(&r, j)
-	case state.Sent:
-		l.resultSent(&r, k, j)
-	}
-	return r
-}
-
-func (l *loop) resultNew(r *Result, j *job) {
-	r.Reason, r.Next = j.action.reason, l.cfg.Poll
-	if l.busy(j) {
-		r.Reason = "it is being sent"
-		return
-	}
-	p := l.brake.Pause
-	if p.Class == "" {
-		p = j.folder.brake.Pause
-	}
-	now := time.Now()
-	if p.Class == "" || !now.Before(p.Until) || !j.action.queue || j.folder.hold {
-		return
-	}
-	r.Outcome, r.Class, r.Reason, r.Hint, r.Next = CannotSend, p.Class, p.Reason, p.Hint, p.Until.Sub(now)
-}
-
-func (l *loop) resultSent(r *Result, k *ask, j *job) {
-	r.Next = l.cfg.Poll
-	switch {
-	case j.marker.Stage == state.StageSent && (k.unsent && ours(j.marker, l.owner) || j.sentAt.After(k.at)),
-		j.doubt.confirmed && j.sentAt.After(k.at):
-		r.Outcome = SentNow
-	case j.trouble != nil:
-		r.Class, r.Reason, r.Hint = j.trouble.class, j.trouble.text, j.trouble.hint
-	case l.mute(time.Now()):
-		r.Class, r.Reason, r.Hint = l.brake.Class, l.brake.Reason, l.brake.Hint
-	case j.action.verb == collect:
-		r.Reason = "its answer is not complete yet"
-	default:
-		r.Reason = j.action.reason
-	}
 }

@@ -86,10 +86,11 @@ func backOff(class string) (first, longest time.Duration) {
 
 // trouble is what went wrong, reduced to what decisions and people need.
 type trouble struct {
-	class string
-	text  string
-	hint  string
-	until time.Time
+	class  string
+	text   string
+	hint   string
+	until  time.Time
+	person bool // waiting alone changes nothing
 }
 
 // troubleOf reads a chat's error. One without a Fault is counted as the
@@ -97,7 +98,7 @@ type trouble struct {
 func troubleOf(err error) *trouble {
 	t := &trouble{class: ClassBrowser, text: err.Error()}
 	if f := FaultOf(err); f != nil {
-		t.class, t.hint, t.until = f.Class(), f.Hint(), f.Until()
+		t.class, t.hint, t.until, t.person = f.Class(), f.Hint(), f.Until(), f.Useless()
 	}
 	if t.class == "" {
 		t.class = ClassBrowser

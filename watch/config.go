@@ -42,6 +42,9 @@ type Config struct {
 	Events func(kick func(dir string)) (Source, error)
 	// Progress, if set, hears about every send and read. It must not block.
 	Progress func(Progress)
+	// Pause is the one to begin with: an earlier run of the program, on the
+	// same account, met it. The zero Pause is none.
+	Pause Pause
 	// OnPause, if set, hears when the queue's pause begins, changes or ends
 	// (a zero Pause). It must not block.
 	OnPause func(Pause)
@@ -62,8 +65,10 @@ type Pause struct {
 	Class  string    // a failure class; empty when there is no pause
 	Reason string    // for a person
 	Hint   string    // what a person can do; may be empty
+	Person bool      // a person must act: waiting alone changes nothing
 	Since  time.Time // when it began
 	Until  time.Time // when the next careful attempt is made
+	Fails  int       // how many attempts failed so far
 }
 
 // Defaults returns the design's values, with no chat, log, id or folders.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -174,101 +173,4 @@ func (l *loop) notice(f *folder) {
 		l.log.Warn().Str("folder", f.path).Err(err).
 			Str("reason", fmt.Sprintf("looking every %v instead", l.cfg.Rescan)).Msg("no file events")
 	}
-}
-
-// list takes in one pass over the folder.
-func (l *loop) list(f *folder, now time.Time) error {
-	found, err := f.dir.Scan()
-	if err != nil {
-		return err
-	}
-	if f.hold != found.Hold {
-		f.hold = found.Hold
-		l.log.Info().Str("folder", f.path).Bool("hold", f.hold).Msg("folder's watcher.hold changed")
-	}
-	for _, base := range found.Conflicts {
-		l.warnOnce(f, base, "a sync tool's second copy is not sent; delete or rename it")
-	}
-	for name, j := range f.jobs {
-		if _, still := found.Jobs[name]; !still && !l.busy(j) {
-			l.refresh(j, now) // it is done, or gone
-		}
-	}
-	for name, files := range found.Jobs {
-		if files.Phase() != state.Done {
-			l.see(f, name, files, now)
-		}
-	}
-	l.descend(f, found.Dirs, now)
-	return nil
-}
-
-// see takes in one job of a listing.
-func (l *loop) see(f *folder, name state.Name, files state.Files, now time.Time) {
-	j := f.jobs[name]
-	if j == nil {
-		j = l.add(f, name, now)
-	}
-	if l.busy(j) {
-		return // looked at when its order is done
-	}
-	l.update(j, files, now, nil)
-}
-
-// held reports whether the folder's watcher.hold is there. Where that cannot
-// be seen, nothing is sent either.
-func held(dir *state.Dir) bool {
-	_, err := os.Lstat(filepath.Join(dir.Path(), state.HoldFile))
-	return !isAbsent(err)
-}
-
-// recall looks at the jobs of a folder that is not watched.
-func (l *loop) recall(f *folder, now time.Time) error {
-	f.hold = held(f.dir)
-	var errs []error
-	for _, j := range f.jobs {
-		if !l.busy(j) {
-			errs = append(errs, l.refresh(j, now))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// descend follows the subfolders that came, and forgets those that went.
-func (l *loop) descend(f *folder, dirs []string, now time.Time) {
-	there := make(map[string]bool, len(dirs))
-	for _, name := range dirs {
-		there[name] = true
-	}
-	for name := range f.subs {
-		if !there[name] {
-			delete(f.subs, name)
-			l.drop(filepath.Join(f.path, name))
-		}
-	}
-	for _, name := range dirs {
-		if !l.cfg.Recursive {
-			l.warnOnce(f, name, "subfolders are not watched")
-			continue
-		}
-		path := filepath.Join(f.path, name)
-		f.subs[name] = true
-		sub := l.folders[path]
-		if sub == nil {
-			sub = newFolder(path, false, true, now)
-			l.folders[path] = sub
-			l.scan(sub)
-		}
-		if !sub.listed { // known from a request so far
-			sub.listed, sub.dirty = true, true
-		}
-	}
-}
-
-func (l *loop) warnOnce(f *folder, base, why string) {
-	if f.warned[base] {
-		return
-	}
-	f.warned[base] = true
-	l.log.Warn().Str("folder", f.path).Str("name", base).Str("reason", why).Msg("not considered")
 }

@@ -39,6 +39,7 @@ type loop struct {
 func newLoop(a *Agent, roots []string) *loop {
 	l := &loop{Agent: a, log: a.cfg.Log, folders: map[string]*folder{},
 		orders: make(chan order), reports: make(chan report, 1)}
+	l.brake.Pause = a.cfg.Pause
 	now := time.Now()
 	for _, path := range roots {
 		l.folders[path] = newFolder(path, true, true, now)

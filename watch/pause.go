@@ -5,36 +5,29 @@ import (
 	"time"
 )
 
-// brake is a pause with its back-off. The zero brake is no pause.
-type brake struct {
-	Pause
-	step  time.Duration // the wait before the next probe
-	fails int           // in this pause
-}
+// brake is a pause that knows how to grow. The zero brake is no pause.
+type brake struct{ Pause }
 
 // fail begins or goes on with a pause. It reports whether this is news: another
 // class, or the first.
 func (b *brake) fail(t *trouble, now time.Time) (news bool) {
-	first, longest := backOff(t.class)
-	if b.Class != t.class {
-		b.Pause, b.step, b.fails = Pause{Class: t.class, Since: now}, first, 0
-		news = true
-	} else {
-		b.step = min(2*b.step, longest)
+	if news = b.Class != t.class; news {
+		b.Pause = Pause{Class: t.class, Since: now}
 	}
-	b.fails++
-	b.Reason, b.Hint = t.text, t.hint
-	b.Until = now.Add(jitter(b.step))
-	if until := t.until; until.After(now) {
+	b.Fails++
+	b.Reason, b.Hint, b.Person = t.text, t.hint, t.person
+	first, longest := backOff(t.class)
+	b.Until = now.Add(jitter(min(first<<min(b.Fails-1, 16), longest)))
+	if t.until.After(now) {
 		// The site's word, but by its clock and ours: no longer than a day.
-		b.Until = now.Add(min(until.Sub(now), 24*time.Hour) + time.Second)
+		b.Until = now.Add(min(t.until.Sub(now), 24*time.Hour) + time.Second)
 	}
 	return news
 }
 
 // end lifts the pause and returns how often it had failed.
 func (b *brake) end() (fails int) {
-	fails = b.fails
+	fails = b.Fails
 	*b = brake{}
 	return fails
 }

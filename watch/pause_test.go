@@ -136,3 +136,25 @@ func TestReadsDoNotEndAPauseOfSends(t *testing.T) {
 		}
 	})
 }
+
+// A pause that an earlier run met is kept, with its back-off.
+func TestPauseFromBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.chat.Script(plan(watchtest.Plan{Before: fault(watch.ClassLogin, false)}))
+		r.cfg.Pause = watch.Pause{Class: watch.ClassLogin, Reason: "log in", Since: time.Now(),
+			Until: time.Now().Add(10 * time.Minute), Fails: 4}
+		var last watch.Pause
+		r.cfg.OnPause = func(p watch.Pause) { last = p }
+		r.write("a.prompt", "hello")
+		r.outcome(r.generate()[0], watch.CannotSend, watch.ClassLogin, "log in")
+		r.running()
+		pass(9 * time.Minute)
+		if n := r.chat.Calls("owner"); n != 0 {
+			t.Errorf("%d calls during the pause", n)
+		}
+		pass(2 * time.Minute)
+		if wait := last.Until.Sub(time.Now()); last.Fails != 5 || !last.Person || wait < 10*time.Minute {
+			t.Errorf("pause = %+v, next attempt in %v", last, wait)
+		}
+	})
+}
