@@ -80,6 +80,8 @@ func backOff(class string) (first, longest time.Duration) {
 		return time.Hour, time.Hour
 	case ClassChallenge:
 		return 5 * time.Minute, time.Hour
+	case ClassDisk: // trying costs next to nothing, and bothers nobody
+		return 10 * time.Second, 5 * time.Minute
 	}
 	return time.Minute, 15 * time.Minute
 }

@@ -50,6 +50,8 @@ type Config struct {
 	OnPause func(Pause)
 	// DirOptions are passed to state.OpenDir.
 	DirOptions []state.Option
+
+	mountOf func(path string) string // tests replace it
 }
 
 // Progress is a moment of one job, for a live line on a terminal.
@@ -120,6 +122,9 @@ func (c *Config) check() error {
 		roots[i] = abs
 	}
 	c.Roots = roots
+	if c.mountOf == nil {
+		c.mountOf = mountOf
+	}
 	if c.Events == nil {
 		c.Events = openNotify
 	}

@@ -18,6 +18,7 @@ type folder struct {
 	listed  bool       // all its jobs count; else only those that were asked for
 	dir     *state.Dir // nil while the folder is not there
 	noticed bool       // events come for it
+	mount   string     // where the file system it was first seen on is mounted
 	jobs    map[state.Name]*job
 	subs    map[string]bool // names of the subfolders that are watched
 	warned  map[string]bool // names that were warned about, once each
@@ -92,7 +93,7 @@ func (l *loop) scan(f *folder) {
 	}
 	if err != nil {
 		if f.trouble.fail(began) {
-			l.log.Error().Str("folder", f.path).Err(err).Int("count", f.trouble.count).Msg("cannot look at folder")
+			l.log.Error().Str("folder", f.path).AnErr("err", err).Int("count", f.trouble.count).Msg("cannot look at folder")
 		}
 		return
 	}
@@ -110,11 +111,20 @@ func (l *loop) open(f *folder) bool {
 			if !errors.Is(err, fs.ErrNotExist) {
 				e = l.log.Error()
 			}
-			e.Str("folder", f.path).Err(err).Int("count", f.trouble.count).Msg("waiting for folder")
+			e.Str("folder", f.path).AnErr("err", err).Int("count", f.trouble.count).Msg("waiting for folder")
 		}
 		return false
 	}
-	f.dir, f.noticed = dir, false
+	now := l.cfg.mountOf(f.path)
+	if uncovered(f.mount, now) {
+		_ = dir.Close()
+		if f.trouble.fail(time.Now()) {
+			l.log.Warn().Str("folder", f.path).Int("count", f.trouble.count).
+				Str("reason", "its file system is not mounted at "+f.mount+" any more").Msg("waiting for folder")
+		}
+		return false
+	}
+	f.dir, f.noticed, f.mount = dir, false, now
 	if !l.working { // an order in hand may be writing through another path
 		if n, err := dir.Sweep(); err != nil || n > 0 {
 			l.log.Info().Str("folder", f.path).Int("count", n).AnErr("err", err).Msg("swept temporary files")
@@ -134,14 +144,14 @@ func (l *loop) shut(f *folder) {
 	if l.working && l.current.dir == f.dir {
 		l.closing = append(l.closing, f.dir) // after the order in hand
 	} else if err := f.dir.Close(); err != nil {
-		l.log.Warn().Str("folder", f.path).Err(err).Msg("cannot close folder")
+		l.log.Warn().Str("folder", f.path).AnErr("err", err).Msg("cannot close folder")
 	}
 	for name := range f.subs {
 		l.drop(filepath.Join(f.path, name))
 	}
-	path, root, listed, old := f.path, f.root, f.listed, f.trouble
-	*f = *newFolder(path, root, listed, f.scanAt)
-	f.trouble = old
+	fresh := newFolder(f.path, f.root, f.listed, f.scanAt)
+	fresh.trouble, fresh.mount = f.trouble, f.mount
+	*f = *fresh
 }
 
 // drop forgets a subfolder, unless it is a root in its own right.
@@ -170,7 +180,7 @@ func (l *loop) notice(f *folder) {
 	}
 	if !l.deaf {
 		l.deaf = true
-		l.log.Warn().Str("folder", f.path).Err(err).
+		l.log.Warn().Str("folder", f.path).AnErr("err", err).
 			Str("reason", fmt.Sprintf("looking every %v instead", l.cfg.Rescan)).Msg("no file events")
 	}
 }

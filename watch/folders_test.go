@@ -2,6 +2,8 @@ package watch_test
 
 import (
 	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +86,39 @@ func TestRootRenamedWhileCollecting(t *testing.T) {
 		r.rename(moved, r.dir)
 		pass(3 * time.Minute)
 		r.answered("old", "old")
+	})
+}
+
+// An unmounted disk uncovers a folder of the same name: nothing is sent from
+// there and nothing written to it.
+func TestUnmounted(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var mount atomic.Value
+		mount.Store(r.dir)
+		r.cfg.SetMountOf(func(string) string { return mount.Load().(string) })
+		r.chat.Script(plan(watchtest.Plan{Think: 5 * time.Minute}))
+		r.write("a.prompt", "hello")
+		r.running()
+		pass(10 * time.Second)
+		disk := r.dir + ".disk"
+		t.Cleanup(func() { os.RemoveAll(disk) })
+		r.rename(r.dir, disk)
+		mount.Store(filepath.Dir(r.dir))
+		r.write("under.prompt", "not to be sent")
+		pass(10 * time.Minute)
+		if list, err := os.ReadDir(r.dir); err != nil || len(list) != 1 || r.chat.Count("not to be sent") != 0 {
+			t.Errorf("the uncovered folder holds %v, %v", list, err)
+		}
+		if r.logged("waiting for folder", "not mounted") == 0 {
+			t.Errorf("log:\n%s", r.log)
+		}
+		if err := os.RemoveAll(r.dir); err != nil {
+			t.Fatal(err)
+		}
+		r.rename(disk, r.dir)
+		mount.Store(r.dir)
+		pass(3 * time.Minute)
+		r.answered("a", "hello")
 	})
 }
 

@@ -89,7 +89,7 @@ func (l *loop) believe(j *job) {
 		// Not to be read now: what it says is unknown, so nothing is done
 		// until it can be. The next rescan tries again.
 		if j.repeats.fail(time.Now()) {
-			l.line(zerolog.ErrorLevel, j).Err(err).Msg("cannot read the marker")
+			l.line(zerolog.ErrorLevel, j).AnErr("err", err).Msg("cannot read the marker")
 		}
 		return
 	}
@@ -123,12 +123,12 @@ func (l *loop) void(j *job, now time.Time) {
 	archive, err := j.folder.dir.ArchiveError(j.name)
 	e := l.line(zerolog.InfoLevel, j)
 	if err != nil {
-		e.Err(err).Msg("cannot set the .md.err aside")
+		e.AnErr("err", err).Msg("cannot set the .md.err aside")
 		return
 	}
 	e.Str("reason", "the prompt was changed after it failed; the .md.err is kept as "+archive).Msg("void failure")
 	if err := l.refresh(j, now); err != nil {
-		l.line(zerolog.WarnLevel, j).Err(err).Msg("cannot look at the job")
+		l.line(zerolog.WarnLevel, j).AnErr("err", err).Msg("cannot look at the job")
 	}
 }
 

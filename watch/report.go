@@ -29,7 +29,7 @@ func (l *loop) finish(r report) {
 	}
 	files, err := j.folder.dir.Lookup(j.name)
 	if err != nil {
-		l.line(zerolog.WarnLevel, j).Err(err).Msg("cannot look at the job")
+		l.line(zerolog.WarnLevel, j).AnErr("err", err).Msg("cannot look at the job")
 		files, j.folder.dirty = j.files, true
 	}
 	l.update(j, files, now, &r)
