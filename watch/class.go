@@ -108,6 +108,16 @@ func troubleOf(err error) *trouble {
 	return t
 }
 
+// ownerTrouble is an error of Owner, which speaks of no job: one that claims
+// to would fail every job, or be tried for ever.
+func ownerTrouble(err error) *trouble {
+	t := troubleOf(err)
+	if endsJob(t.class) {
+		t.class = ClassSiteChanged
+	}
+	return t
+}
+
 // diskTrouble is an error of a folder. Its text says what to do already.
 func diskTrouble(err error) *trouble {
 	return &trouble{class: ClassDisk, text: err.Error()}

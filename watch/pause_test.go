@@ -158,3 +158,23 @@ func TestPauseFromBefore(t *testing.T) {
 		}
 	})
 }
+
+// An error of Owner speaks of no job, whatever class it claims.
+func TestOwnerFailsNoJob(t *testing.T) {
+	for _, class := range jobClasses {
+		t.Run(class, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.chat.Break("owner", fault(class, false))
+				r.write("a.prompt", "hello")
+				r.running()
+				pass(10 * time.Minute)
+				if n := r.chat.Calls("owner"); n < 2 || n > 8 || r.has("a.md.err") {
+					t.Errorf("%d calls in 10 minutes, .md.err %v", n, r.has("a.md.err"))
+				}
+				r.chat.Break("owner", nil)
+				pass(20 * time.Minute)
+				r.answered("a", "hello")
+			})
+		})
+	}
+}

@@ -9,7 +9,7 @@ import (
 func (c *courier) prove(ctx context.Context, r *report) {
 	owner, err := c.cfg.Chat.Owner(ctx)
 	if err != nil {
-		r.trouble = troubleOf(err)
+		r.trouble = ownerTrouble(err)
 		return
 	}
 	r.owner = owner

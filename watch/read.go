@@ -54,7 +54,7 @@ func (c *courier) collectFailed(ctx context.Context, r *report, t *trouble) {
 	if t.class == ClassGone && m.By != "" {
 		owner, err := c.cfg.Chat.Owner(ctx)
 		if err != nil {
-			r.trouble = troubleOf(err)
+			r.trouble = ownerTrouble(err)
 			return
 		}
 		if r.owner = owner; owner != m.By {

@@ -37,12 +37,12 @@ func (l *loop) finish(r report) {
 }
 
 // pace keeps the time between two sends. It counts from the end of one that
-// may have reached the site.
+// came as far as the site, whatever became of it there.
 func (l *loop) pace(r report, now time.Time) {
 	if r.order.verb != send {
 		return
 	}
-	if r.spoke == send || r.marker != nil {
+	if r.owner != "" {
 		l.sendAt = now.Add(jitter(l.cfg.SendGap))
 	}
 	switch {

@@ -104,6 +104,8 @@ func (l *loop) resultSent(r *Result, k *ask, j *job) {
 		r.Outcome = SentNow
 	case j.trouble != nil:
 		r.Class, r.Reason, r.Hint = j.trouble.class, j.trouble.text, j.trouble.hint
+	case !j.believed:
+		r.Reason = "its marker cannot be read"
 	case l.mute(time.Now()):
 		r.Class, r.Reason, r.Hint = l.brake.Class, l.brake.Reason, l.brake.Hint
 	case j.action.verb == collect:

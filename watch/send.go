@@ -53,7 +53,7 @@ func (c *courier) send(ctx context.Context, r *report) {
 	}
 	defer pending.Discard()
 	if r.owner, err = c.cfg.Chat.Owner(ctx); err != nil {
-		r.trouble = troubleOf(err)
+		r.trouble = ownerTrouble(err)
 		return
 	}
 	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner}
