@@ -73,23 +73,28 @@ func (j *job) glimpse(now time.Time, settle time.Duration) {
 		}
 	}
 	open, known, err := j.folder.dir.Writers(j.name)
-	if !known && err == nil {
-		j.folder.leaseless = true
-	}
-	need := settle
-	if !known {
-		need = max(settle, leaselessSettle)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		_, why := readTrouble(err)
 		j.later(now, why)
+		return
+	}
+	j.weigh(now, settle, id, open, known)
+}
+
+// weigh decides about a look at the same file as before. Where nobody can tell
+// whether it is open for writing, only time can.
+func (j *job) weigh(now time.Time, settle time.Duration, id state.Identity, open, known bool) {
+	if !known {
+		j.folder.leaseless = true
+		settle = max(settle, leaselessSettle)
+	}
+	switch {
 	case open:
 		j.later(now, reasonOpen)
 	case id.Size == 0:
 		j.later(now, reasonEmpty)
-	case now.Sub(j.glancedAt) < need:
-		j.unsettled, j.lookAt = j.reason(id), j.glancedAt.Add(need)
+	case now.Sub(j.glancedAt) < settle:
+		j.unsettled, j.lookAt = j.reason(id), j.glancedAt.Add(settle)
 	default:
 		j.unsettled, j.lookAt = "", time.Time{}
 	}
