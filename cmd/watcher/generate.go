@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -158,27 +160,79 @@ func (g *generate) readAgain(address string) time.Duration {
 	return g.set.poll - time.Since(last)
 }
 
-// online takes a step for the files that need the chat.
+// online takes a step for the files that need the chat: itself, or, when
+// another program of this user holds the profile, through that.
 func (g *generate) online(ctx context.Context, files []string, open []int, results []watch.Result) error {
 	dir, err := g.set.profileDir()
 	if err != nil {
 		return err
 	}
+	if g.wait.on && g.wait.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, g.wait.limit)
+		defer cancel()
+	}
 	live := g.newLive()
 	defer live.clear()
-	s, err := g.openSession(dir, g.set.logger(live, zerolog.WarnLevel), func(c *watch.Config) { c.Progress = live.progress })
-	if err != nil {
-		return g.noSession(err, open, results)
-	}
-	defer s.close()
-	step := s.agent.Generate
-	if g.wait.on {
-		step = s.agent.Wait
-		if g.wait.limit > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, g.wait.limit)
-			defer cancel()
+	log := g.set.logger(live, zerolog.WarnLevel)
+	for end := time.Now().Add(stepPatience); ; {
+		s, err := g.openSession(dir, log, func(c *watch.Config) { c.Progress = live.progress })
+		switch {
+		case err == nil:
+			if again, err := g.own(ctx, dir, s, files, open, results); !again {
+				return err
+			}
+			continue
+		case !errors.Is(err, qwen.ErrHeld):
+			return g.noSession(err, open, results)
 		}
+		open, err = g.ask(ctx, dir, files, open, results)
+		if len(open) == 0 || err != nil || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+		// The holder is just ending, or just beginning.
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// own takes the steps in this process, as the profile's holder. When another
+// program asks for the profile meanwhile (a login), it gets it, and again says
+// to go on after that.
+func (g *generate) own(ctx context.Context, dir string, s *session, files []string, open []int, results []watch.Result) (again bool, err error) {
+	h, err := listen(dir, holderInfo{PID: os.Getpid(), Command: "generate"})
+	if err != nil {
+		s.close()
+		return false, err
+	}
+	defer h.close()
+	h.use(s.agent)
+	stepping, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- g.step(stepping, s.agent, files, open, results) }()
+	select {
+	case err = <-ended:
+		s.close()
+		return false, err
+	case y := <-h.yield:
+		stop()
+		err = <-ended
+		h.use(nil)
+		s.close()
+		y.wait(ctx)
+		return err == nil && ctx.Err() == nil, err
+	}
+}
+
+// step runs the agent for the open files and puts what it says in its place.
+func (g *generate) step(ctx context.Context, agent *watch.Agent, files []string, open []int, results []watch.Result) error {
+	step := agent.Generate
+	if g.wait.on {
+		step = agent.Wait
 	}
 	names := make([]string, len(open))
 	for i, at := range open {
@@ -194,8 +248,74 @@ func (g *generate) online(ctx context.Context, files []string, open []int, resul
 	return nil // what ended ctx is told by report
 }
 
-// noSession answers for all when the profile can't be had. Another holder is
-// no failure: it is at work.
+// ask has the holder take the steps, and returns the files for which nobody
+// answered. A holder that is silent is no failure: it is at work, or stopped.
+func (g *generate) ask(ctx context.Context, dir string, files []string, open []int, results []watch.Result) ([]int, error) {
+	c, err := callHolder(dir)
+	if err != nil {
+		return open, err
+	}
+	defer c.close()
+	who, err := c.hello(ctx)
+	for _, at := range open {
+		r := &results[at]
+		r.Outcome, r.Class, r.Next = watch.InProgress, string(qwen.KindBusy), g.set.poll
+		r.Reason = "another program uses this profile and does not answer"
+		if err == nil {
+			r.Reason = fmt.Sprintf("another program uses this profile (%s, process %d)", who.Command, who.PID)
+		}
+	}
+	if err != nil {
+		return stillOpen(ctx, err, open)
+	}
+	var asked sync.WaitGroup
+	answers := make([]error, len(open))
+	for i, at := range open {
+		asked.Go(func() { answers[i] = g.askOne(ctx, c, files[at], &results[at]) })
+	}
+	asked.Wait()
+	var left []int
+	for i, at := range open {
+		if errors.Is(answers[i], errNoHolder) {
+			left = append(left, at)
+			answers[i] = nil
+		}
+	}
+	return left, errors.Join(answers...)
+}
+
+// stillOpen tells a holder that ended (try again) from one that is silent.
+func stillOpen(ctx context.Context, err error, open []int) ([]int, error) {
+	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return nil, nil
+	}
+	return open, nil
+}
+
+// askOne has the holder take a step for one file; with --wait, until there is
+// no more to wait for.
+func (g *generate) askOne(ctx context.Context, c *caller, file string, r *watch.Result) error {
+	for {
+		got, err := c.step(ctx, file)
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+				return nil
+			}
+			return err
+		}
+		*r = got
+		if !g.wait.on || got.Outcome != watch.InProgress && got.Outcome != watch.SentNow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(min(max(got.Next, time.Second), g.set.poll)):
+		}
+	}
+}
+
+// noSession answers for all when the profile can't be used.
 func (g *generate) noSession(err error, open []int, results []watch.Result) error {
 	fault := watch.FaultOf(err)
 	var usage usageError
@@ -205,13 +325,9 @@ func (g *generate) noSession(err error, open []int, results []watch.Result) erro
 	for _, at := range open {
 		r := &results[at]
 		r.Class, r.Reason, r.Hint = fault.Class(), fault.Error(), fault.Hint()
-		switch {
-		case errors.Is(err, qwen.ErrHeld):
-			r.Outcome, r.Next = watch.InProgress, g.set.poll
-		case r.Phase == state.New:
-			r.Outcome = watch.CannotSend
-		default:
-			r.Outcome, r.Next = watch.InProgress, g.set.poll
+		r.Outcome, r.Next = watch.InProgress, g.set.poll
+		if r.Phase == state.New {
+			r.Outcome, r.Next = watch.CannotSend, 0
 		}
 	}
 	return nil

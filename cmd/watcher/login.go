@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -51,10 +53,11 @@ func (a *app) login(ctx context.Context, fromStdin bool, cookies string) error {
 	if err != nil {
 		return err
 	}
-	profile, err := qwen.OpenProfile(dir)
+	profile, release, err := takeProfile(ctx, dir)
 	if err != nil {
 		return err
 	}
+	defer release()
 	defer profile.Close()
 	o := a.set.chatOptions(profile, a.set.logger(a.stderr, zerolog.WarnLevel))
 	o.Visible = o.Visible || bring == nil
@@ -77,6 +80,50 @@ func (a *app) login(ctx context.Context, fromStdin bool, cookies string) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "logged in to %s; the login is kept in %s\n", a.set.site, dir)
 	return err
+}
+
+// takePatience is how long login asks for a profile that nobody gives up:
+// a program that is just beginning or ending needs a moment.
+const takePatience = 15 * time.Second
+
+// takeProfile opens the profile; a program that holds it is asked to give it
+// up until release is called.
+func takeProfile(ctx context.Context, dir string) (p *qwen.Profile, release func(), err error) {
+	for end := time.Now().Add(takePatience); ; {
+		if p, err = qwen.OpenProfile(dir); err == nil || !errors.Is(err, qwen.ErrHeld) {
+			return p, func() {}, err
+		}
+		if release, err = askForProfile(ctx, dir); err == nil {
+			break
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			return nil, nil, fmt.Errorf("the program that uses the profile %s does not give it up; stop it first: %w", dir, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if p, err = qwen.OpenProfile(dir); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return p, release, nil
+}
+
+// askForProfile asks the holder, and returns when it has given the profile up.
+func askForProfile(ctx context.Context, dir string) (release func(), err error) {
+	c, err := callHolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.hello(ctx); err != nil {
+		c.close()
+		return nil, err
+	}
+	free, err := c.yield(ctx)
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return func() { free(); c.close() }, nil
 }
 
 func (a *app) withClient(o qwen.Options, use func(*qwen.Client) error) error {

@@ -36,23 +36,58 @@ func (a *app) run(ctx context.Context, dirs []string) error {
 		return err
 	}
 	live := a.newLive()
+	defer live.clear()
 	log := a.set.logger(live, zerolog.InfoLevel)
+	for {
+		err := a.watch(ctx, profile, dirs, live, log)
+		if ctx.Err() != nil {
+			log.Info().Msg("stopped")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// watch takes the profile and watches until ctx ends, or until another program
+// of this user asked for the profile and has given it back.
+func (a *app) watch(ctx context.Context, profile string, dirs []string, live *live, log zerolog.Logger) error {
 	s, err := a.waitSession(ctx, profile, log, func(c *watch.Config) {
 		c.Roots = dirs
 		c.Progress = live.progress
 	})
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
 		return err
 	}
-	defer s.close()
-	defer live.clear()
+	h, err := listen(profile, holderInfo{PID: os.Getpid(), Command: "run", Folders: dirs})
+	if err != nil {
+		s.close()
+		return err
+	}
+	defer h.close()
+	h.use(s.agent)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.agent.Run(running) }()
 	log.Info().Strs("folders", dirs).Str("site", a.set.site).Msg("watching")
-	err = s.agent.Run(ctx)
-	log.Info().Msg("stopped")
-	return err
+
+	var y *yielding
+	select {
+	case err = <-ended:
+	case y = <-h.yield:
+		log.Info().Msg("another program asks for the profile; pausing")
+		stop()
+		err = <-ended
+	}
+	h.use(nil)
+	s.close()
+	if y == nil || err != nil {
+		return err
+	}
+	y.wait(ctx)
+	return nil
 }
 
 // isFolder refuses at start what can't be watched: a mistyped name should not

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestTenCallers: ten generate at once, on one prompt and on ten. Each prompt
+// is sent once, and nobody says 1 because another was busy.
+func TestTenCallers(t *testing.T) {
+	d := newDesk(t)
+	one := strings.TrimSpace(d.unique("Ten callers on one prompt"))
+	d.drop("one", one)
+	texts := map[string]string{"one": one}
+	files := [][]string{{"one.prompt"}}
+	for i := range 3 {
+		name := fmt.Sprintf("n%d", i)
+		texts[name] = strings.TrimSpace(d.unique("Ten callers, prompt %d", i))
+		d.drop(name, texts[name])
+		files = append(files, []string{name + ".prompt"})
+	}
+	var callers sync.WaitGroup
+	codes := make([]int, 10)
+	outputs := make([]string, len(codes))
+	d.command(nil) // makes the link to the program before ten want it
+	for i := range codes {
+		callers.Go(func() {
+			codes[i], outputs[i] = d.run(nil, append([]string{"generate"}, files[i%len(files)]...)...)
+		})
+	}
+	callers.Wait()
+	for i, code := range codes {
+		if code != codeQueued && code != codeInProgress && code != codeDone {
+			t.Errorf("caller %d: exit code %d\n%s", i, code, outputs[i])
+		}
+	}
+	if !slices.Contains(codes, codeQueued) {
+		t.Errorf("nobody says 42: %v", codes)
+	}
+	for name, text := range texts {
+		d.finish(name)
+		d.once(text)
+		d.answered(name, text)
+	}
+	d.tidy()
+}
+
+// TestDaemonAndGenerate: the daemon watches while something like cron calls
+// generate again and again, also for a file in another folder.
+func TestDaemonAndGenerate(t *testing.T) {
+	d := newDesk(t)
+	r := d.start()
+	texts := map[string]string{}
+	elsewhere := filepath.Join(d.home, "elsewhere")
+	if err := os.Mkdir(elsewhere, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "../elsewhere/c"} {
+		texts[name] = strings.TrimSpace(d.unique("Beside the daemon: %s", name))
+		d.drop(name, texts[name])
+	}
+	for name, text := range texts {
+		for end := time.Now().Add(2 * time.Minute); ; {
+			code, out := d.run(nil, "generate", name+".prompt")
+			if code == codeDone {
+				break
+			}
+			if code != codeQueued && code != codeInProgress || time.Now().After(end) {
+				t.Fatalf("%s: exit code %d\n%s\n%s", name, code, out, r.out)
+			}
+		}
+		d.once(text)
+		d.answered(name, text)
+	}
+	if code := r.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.out)
+	}
+	d.tidy()
+}
+
+// TestTwoProfiles: two daemons with two profiles on one folder. Only the
+// marker stands between them.
+func TestTwoProfiles(t *testing.T) {
+	d := newDesk(t)
+	if err := d.profileFor(filepath.Join(d.home, "second")); err != nil {
+		t.Fatal(err)
+	}
+	// Another profile: it must not take the first one's markers for its own.
+	for _, file := range []string{"id", "accounts.json"} {
+		if err := os.Remove(filepath.Join(d.home, "second", "profile", file)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	first := d.start()
+	second := d.start("WATCHER_PROFILE=" + filepath.Join(d.home, "second", "profile"))
+	texts := map[string]string{}
+	for i := range 6 {
+		name := fmt.Sprintf("p%d", i)
+		texts[name] = strings.TrimSpace(d.unique("Two daemons, prompt %d", i))
+		d.drop(name, texts[name])
+	}
+	for name, text := range texts {
+		first.until(name+" is answered", func() bool { return d.exists(name + ".md") })
+		d.once(text)
+		d.answered(name, text)
+	}
+	for _, r := range []*daemon{first, second} {
+		if code := r.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit code %d\n%s", code, r.out)
+		}
+	}
+	d.tidy()
+}
+
+// TestLoginTakesOver: a login in another process gets the profile from the
+// daemon and gives it back; the daemon goes on.
+func TestLoginTakesOver(t *testing.T) {
+	d := newDesk(t)
+	r := d.start()
+	r.until("the daemon listens", func() bool {
+		_, err := os.Stat(filepath.Join(d.home, "profile", "socket"))
+		return err == nil
+	})
+	login := d.command(nil, "login", "--token-stdin")
+	login.Stdin = strings.NewReader(d.site.Token())
+	var out bytes.Buffer
+	login.Stdout, login.Stderr = &out, &out
+	if err := login.Run(); err != nil {
+		t.Fatalf("login: %v\n%s\n%s", err, &out, r.out)
+	}
+	text := strings.TrimSpace(d.unique("After the login"))
+	d.drop("job", text)
+	r.until("the daemon goes on", func() bool { return d.exists("job.md") })
+	d.once(text)
+	if code := r.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.out)
+	}
+	d.tidy()
+}
+
+// TestStoppedHolder: a holder that is stopped (SIGSTOP) answers nobody; the
+// caller says 3 soon and does not wait without limit.
+func TestStoppedHolder(t *testing.T) {
+	d := newDesk(t)
+	r := d.start()
+	r.until("the daemon listens", func() bool {
+		_, err := os.Stat(filepath.Join(d.home, "profile", "socket"))
+		return err == nil
+	})
+	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimSpace(d.unique("Nobody answers"))
+	d.drop("job", text)
+	code, out := d.run(nil, "generate", "job.prompt")
+	if code != codeInProgress || !strings.Contains(out, "does not answer") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the daemon goes on", func() bool { return d.exists("job.md") })
+	d.once(text)
+	r.end(syscall.SIGTERM)
+	d.tidy()
+}
