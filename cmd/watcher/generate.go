@@ -137,6 +137,11 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 			r.Hint = "to go on: " + j.failure.Command
 		}
 		return r, true, nil
+	case state.New:
+		if dir, err := g.set.profileDir(); err == nil {
+			r, done := pausedNow(loadPause(dir), r)
+			return r, done, nil
+		}
 	case state.Sent:
 		if wait := g.readAgain(j.address); wait > 0 && !g.wait.on {
 			r.Outcome, r.Next = watch.InProgress, wait

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"watcher/qwen"
+	"watcher/watch"
 )
 
 func (a *app) loginCommand() *cobra.Command {
@@ -77,6 +78,11 @@ func (a *app) login(ctx context.Context, fromStdin bool, cookies string) error {
 		return err
 	}); err != nil {
 		return err
+	}
+	if class := loadPause(dir).Class; class == watch.ClassLogin || class == watch.ClassChallenge {
+		if err := savePause(dir, watch.Pause{}); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "logged in to %s; the login is kept in %s\n", a.set.site, dir)
 	return err
