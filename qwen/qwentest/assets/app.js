@@ -92,8 +92,19 @@
     const type = reply.headers.get("content-type") ?? "";
     if (!/event-stream|json/.test(type)) return fail(fid, Turn.errors.issue(state.model));
     const end = await Turn.follow(reply, on);
-    if (end === "cut" && state.response) await Turn.recover(chat, state.response, on);
-    else if (end === "cut") fail(fid, Turn.errors.unknown);
+    if (end === "cut") await pickUp(chat, text, on);
+  }
+
+  // pickUp goes on with an answer whose stream broke, be it before its first
+  // frame was read: an error takes what is still unread with it.
+  async function pickUp(chat, text, on) {
+    if (!state.response) {
+      const read = await Api.chat(chat).catch(() => ({}));
+      const [mine, m] = read.data?.chat?.messages?.slice(-2) ?? [];
+      if (m?.role !== "assistant" || mine.content !== text) return fail("", Turn.errors.unknown);
+      on.created({ response_id: m.id, parent_id: m.parentId }, Turn.message(m));
+    }
+    await Turn.recover(chat, state.response, on);
   }
 
   const address = (chat) => history.pushState({}, "", guest ? "/c/guest" : "/c/" + chat);
