@@ -1,9 +1,9 @@
 package qwen
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +18,7 @@ type sendBody struct {
 	ParentAlt *string       `json:"parentId"`
 	Mode      string        `json:"chat_mode"`
 	Model     string        `json:"model"`
+	Models    []string      `json:"models"`
 	Messages  []sendMessage `json:"messages"`
 }
 
@@ -27,6 +28,8 @@ type sendMessage struct {
 	Parent    *string           `json:"parentId"`
 	ParentAlt *string           `json:"parent_id"`
 	Files     []json.RawMessage `json:"files"`
+	Model     string            `json:"model"`
+	Models    []string          `json:"models"`
 }
 
 // wanted is what the held request must be.
@@ -45,6 +48,9 @@ func (w wanted) verify(rawURL string, body []byte) (string, error) {
 	if err := json.Unmarshal(body, &b); err != nil {
 		return "", fail(KindSiteChanged, op, "its body is not understood: %w", err)
 	}
+	if key := misspelt(body); key != "" {
+		return "", fail(KindSiteChanged, op, "it says %q, which another reader may take differently", key)
+	}
 	if len(b.Messages) != 1 || b.Messages[0].Role != "user" {
 		return "", fail(KindSiteChanged, op, "it carries %d messages instead of one of the user", len(b.Messages))
 	}
@@ -54,13 +60,57 @@ func (w wanted) verify(rawURL string, body []byte) (string, error) {
 	if b.Mode == "guest" {
 		return "", fail(KindLogin, op, "the page is in guest mode")
 	}
-	if w.model != "" && b.Model != w.model {
-		return "", fail(KindSiteChanged, op, "the page would ask the model %q instead of %q", b.Model, w.model)
+	if b.Mode != "" && b.Mode != "normal" {
+		return "", fail(KindSiteChanged, op, "the chat would be of the unknown mode %q", oneLine(b.Mode, 40))
+	}
+	if err := w.verifyModel(b); err != nil {
+		return "", err
 	}
 	if err := w.verifyPlace(b); err != nil {
 		return "", err
 	}
 	return w.verifyChat(rawURL, b)
+}
+
+// bodyKeys are the names of what verify looks at.
+var bodyKeys = []string{"chat_id", "chatId", "parent_id", "parentId", "chat_mode", "model", "models", "messages",
+	"role", "content", "files"}
+
+// misspelt returns a key that differs from one of ours by case only: Go reads
+// it as ours, the site may not.
+func misspelt(body []byte) string {
+	var whole map[string]json.RawMessage
+	_ = json.Unmarshal(body, &whole)
+	var list []map[string]json.RawMessage
+	_ = json.Unmarshal(whole["messages"], &list)
+	for _, object := range append(list, whole) {
+		for key := range object {
+			folds := func(ours string) bool { return strings.EqualFold(key, ours) }
+			if slices.ContainsFunc(bodyKeys, folds) && !slices.Contains(bodyKeys, key) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// verifyModel demands the wanted model wherever the body names one.
+func (w wanted) verifyModel(b sendBody) error {
+	if w.model == "" {
+		return nil
+	}
+	named := []string{b.Model}
+	named = append(named, b.Models...)
+	named = append(named, b.Messages[0].Models...)
+	if one := b.Messages[0].Model; one != "" {
+		named = append(named, one)
+	}
+	for _, model := range named {
+		if model != w.model {
+			return fail(KindSiteChanged, "check the request", "the page would ask the model %q instead of %q", oneLine(model, 60), w.model)
+		}
+	}
+	return nil
 }
 
 // verifyText demands the prompt, byte for byte, and nothing beside it.
@@ -114,9 +164,13 @@ func (w wanted) verifyChat(rawURL string, b sendBody) (string, error) {
 	if err != nil {
 		return "", fail(KindSiteChanged, op, "its address: %w", err)
 	}
-	id := u.Query().Get("chat_id")
+	ids := u.Query()["chat_id"]
+	if len(ids) != 1 {
+		return "", fail(KindSiteChanged, op, "its address names %d chats", len(ids))
+	}
+	id := ids[0]
 	if !uuidPattern.MatchString(id) {
-		return "", fail(KindSiteChanged, op, "its chat id %q is none", id)
+		return "", fail(KindSiteChanged, op, "its chat id %q is none", oneLine(id, 60))
 	}
 	for _, other := range []string{b.Chat, b.ChatAlt} {
 		if other != "" && !strings.EqualFold(other, id) {
@@ -126,78 +180,5 @@ func (w wanted) verifyChat(rawURL string, b sendBody) (string, error) {
 	if !w.chats[strings.ToLower(id)] {
 		return "", fail(KindSiteChanged, op, "the chat %s is not the one that was just made", id)
 	}
-	return id, nil
-}
-
-// needle finds the prompt's text in requests that are not the send.
-type needle struct {
-	whole string
-	forms [][]byte // a start of the text as requests may spell it
-}
-
-// A text shorter than this can stand in a request by chance; then only a whole
-// JSON value counts. A longer one is looked for by its start.
-const (
-	needleMin = 16
-	needleMax = 200
-)
-
-func newNeedle(prompt string) needle {
-	n := needle{whole: prompt}
-	start := prompt
-	for len(start) > needleMax || !utf8.ValidString(start) {
-		start = start[:min(len(start)-1, needleMax)]
-	}
-	if len(start) < needleMin {
-		return n
-	}
-	var escaped bytes.Buffer
-	enc := json.NewEncoder(&escaped)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(start) // a string can't fail
-	html, _ := json.Marshal(start)
-	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
-	for _, form := range []string{
-		start,
-		inner(strings.TrimSpace(escaped.String())),
-		inner(string(html)),
-		url.QueryEscape(start),
-		url.PathEscape(start),
-	} {
-		n.forms = append(n.forms, []byte(form))
-	}
-	return n
-}
-
-// in reports whether a request's address or body carries the text.
-func (n needle) in(rawURL string, body []byte) bool {
-	for _, form := range n.forms {
-		if bytes.Contains(body, form) || strings.Contains(rawURL, string(form)) {
-			return true
-		}
-	}
-	var value any
-	return len(body) > 0 && json.Unmarshal(body, &value) == nil && n.isValue(value)
-}
-
-// isValue reports whether any string in a JSON value is the whole text or, for
-// a text that is long enough, contains its start.
-func (n needle) isValue(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return v == n.whole || (len(n.forms) > 0 && strings.Contains(v, string(n.forms[0])))
-	case []any:
-		for _, one := range v {
-			if n.isValue(one) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, one := range v {
-			if n.isValue(one) {
-				return true
-			}
-		}
-	}
-	return false
+	return strings.ToLower(id), nil
 }

@@ -2,11 +2,8 @@ package qwen
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -25,6 +22,7 @@ const (
 type chromium struct {
 	profile *Profile
 	proxy   *proxy
+	guard   *guard
 	ctx     context.Context // of the blank first tab; its end is the browser's
 	free    context.CancelFunc
 	version string
@@ -59,8 +57,33 @@ func startBrowser(ctx context.Context, o *Options, site origin) (*chromium, erro
 	return b, nil
 }
 
-// launch runs the process and waits for its first answer.
+// launch runs the process, waits for its first answer and sets the guard up.
 func (b *chromium) launch(ctx context.Context, path string, o *Options) error {
+	const op = "start the browser"
+	if err := b.run(ctx, path, o); err != nil {
+		return err
+	}
+	v, err := chromedp.CallBrowser(b.ctx, browser.GetVersion, cdp.Empty{})
+	if err != nil {
+		return fail(KindBrowser, op, "%w", err)
+	}
+	b.version = v.Product
+	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
+		b.profile.recordBrowser(process.Pid)
+	}
+	b.guard, err = newGuard(b.ctx, b.proxy, func(what string) {
+		o.Log.Warn().Msgf("the site opened %s; closed it", what)
+	})
+	if err != nil {
+		e := fail(KindBrowser, op, "it can't be kept from opening pages: %w", err)
+		e.Advice = "use a newer Chromium"
+		return e
+	}
+	return nil
+}
+
+// run starts the process and waits until it answers.
+func (b *chromium) run(ctx context.Context, path string, o *Options) error {
 	const op = "start the browser"
 	options := append(flags(o, b.proxy.address()),
 		chromedp.ExecPath(path),
@@ -89,82 +112,7 @@ func (b *chromium) launch(ctx context.Context, path string, o *Options) error {
 	case <-time.After(startTimeout):
 		return fail(KindBrowser, op, "%s gave no sign of life in %v%s", path, startTimeout, b.output.indented())
 	}
-	v, err := chromedp.CallBrowser(b.ctx, browser.GetVersion, cdp.Empty{})
-	if err != nil {
-		return fail(KindBrowser, op, "%w", err)
-	}
-	b.version = v.Product
-	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
-		b.profile.recordBrowser(process.Pid)
-	}
 	return nil
-}
-
-// flags is the one list for headless and visible browsers.
-func flags(o *Options, proxyAddress string) []chromedp.ExecAllocatorOption {
-	list := []chromedp.ExecAllocatorOption{
-		chromedp.NoFirstRun,
-		chromedp.NoDefaultBrowserCheck,
-		chromedp.Flag("password-store", "basic"),
-		chromedp.Flag("proxy-server", "socks5://"+proxyAddress),
-		chromedp.Flag("proxy-bypass-list", "<-loopback>"),
-		chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-breakpad", true),
-		chromedp.Flag("disable-default-apps", true),
-		chromedp.Flag("disable-client-side-phishing-detection", true),
-		chromedp.Flag("disable-features", "Translate,MediaRouter,OptimizationHints,AutofillServerCommunication"),
-		chromedp.Flag("disable-hang-monitor", true),
-		chromedp.Flag("disable-prompt-on-repost", true),
-		// A hidden window must go on drawing and counting time.
-		chromedp.Flag("disable-background-timer-throttling", true),
-		chromedp.Flag("disable-backgrounding-occluded-windows", true),
-		chromedp.Flag("disable-renderer-backgrounding", true),
-		chromedp.Flag("metrics-recording-only", true),
-		chromedp.Flag("window-size", "1365,768"),
-	}
-	if !o.Visible {
-		list = append(list, chromedp.Flag("headless", true),
-			chromedp.Flag("hide-scrollbars", true), chromedp.Flag("mute-audio", true))
-	}
-	if os.Geteuid() == 0 {
-		o.Log.Warn().Msg("running as root: Chromium's sandbox is off; better use an ordinary user")
-		list = append(list, chromedp.NoSandbox)
-	}
-	if smallSharedMemory() {
-		list = append(list, chromedp.Flag("disable-dev-shm-usage", true))
-	}
-	if o.TrustSPKI != "" {
-		list = append(list, chromedp.Flag("ignore-certificate-errors-spki-list", o.TrustSPKI))
-	}
-	return list
-}
-
-// smallSharedMemory reports whether /dev/shm is too small for Chromium, as in
-// many containers (64 MB crashes tabs without a word).
-func smallSharedMemory() bool {
-	var fs syscall.Statfs_t
-	if syscall.Statfs("/dev/shm", &fs) != nil {
-		return true
-	}
-	return uint64(fs.Bavail)*uint64(fs.Bsize) < 256<<20
-}
-
-// environment is the browser's: ours, less what would change how it is driven
-// and what it need not know, with a folder of its own for temporary files.
-func environment(p *Profile) []string {
-	var env []string
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "CHROMEDP_") || strings.HasPrefix(name, "WATCHER_") || name == "TMPDIR" ||
-			strings.HasPrefix(name, "NOTIFY_") || name == "WATCHDOG_USEC" {
-			continue
-		}
-		env = append(env, v)
-	}
-	return append(env, "TMPDIR="+p.tempDir())
 }
 
 // adopt ties the process to this one: its own process group, so that a
@@ -194,44 +142,4 @@ func (b *chromium) kill() {
 	}
 	b.proxy.close()
 	b.profile.tidy()
-}
-
-// gone is closed when the browser has ended.
-func (b *chromium) gone() <-chan struct{} { return b.ctx.Done() }
-
-// tail keeps the last bytes of the browser's output, for errors.
-type tail struct {
-	mu    sync.Mutex
-	buf   []byte
-	limit int
-}
-
-// Write keeps the end of what was written so far.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - t.limit; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(p), nil
-}
-
-// indented is what the browser said of its end, ready to follow an error's
-// text: the fatal lines if there are any, else the last ones.
-func (t *tail) indented() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var fatal, last []string
-	for line := range strings.Lines(string(t.buf)) {
-		line = "\n  " + strings.TrimSpace(line)
-		if strings.Contains(line, "FATAL") || strings.Contains(line, "sandbox") {
-			fatal = append(fatal, line)
-		}
-		last = append(last, line)
-	}
-	if len(fatal) > 0 {
-		last = fatal
-	}
-	return strings.Join(last[max(0, len(last)-5):], "")
 }

@@ -2,7 +2,6 @@ package qwen
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -76,9 +75,9 @@ func (c *Client) Close() {
 
 // stop closes the page and ends the browser.
 func (c *Client) stop() {
-	if c.page != nil {
-		c.page.close()
+	if p := c.page; p != nil {
 		c.page = nil
+		p.close()
 	}
 	if c.browser != nil {
 		c.browser.stop()
@@ -92,6 +91,9 @@ func (c *Client) running(ctx context.Context) (*chromium, error) {
 		return c.browser, nil
 	}
 	c.stop()
+	if err := ctx.Err(); err != nil {
+		return nil, fail(KindBrowser, "start the browser", "%w", err)
+	}
 	b, err := startBrowser(ctx, &c.options, c.site)
 	if err != nil {
 		return nil, err
@@ -101,23 +103,35 @@ func (c *Client) running(ctx context.Context) (*chromium, error) {
 	return b, nil
 }
 
-// fresh replaces the page by a new one at the site's home, logged in.
-func (c *Client) fresh(ctx context.Context) (*page, error) {
-	if c.page != nil {
-		c.page.close()
+// discard ends a page. Where the browser doesn't confirm that, it is ended too:
+// with the site in reach again, the page might still send.
+func (c *Client) discard(p *page) {
+	if p == nil {
+		return
+	}
+	if c.page == p {
 		c.page = nil
 	}
+	if !p.close() {
+		c.options.Log.Warn().Msg("the page did not end; ending the browser")
+		c.stop()
+	}
+}
+
+// fresh replaces the page by a new one at the site's home, logged in.
+func (c *Client) fresh(ctx context.Context) (*page, error) {
+	c.discard(c.page)
 	p, err := c.openPage(ctx, c.options.Table.Home)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.entered(ctx); err != nil {
-		p.close()
+		c.discard(p)
 		return nil, err
 	}
 	owner, err := c.options.Profile.Owner(p.account)
 	if err != nil {
-		p.close()
+		c.discard(p)
 		return nil, err
 	}
 	c.page, c.owner = p, owner
@@ -144,8 +158,7 @@ func (c *Client) leave(err error) error {
 	}
 	switch asError(err, KindBrowser, "").Kind {
 	case KindLogin, KindChallenge, KindSiteChanged, KindBrowser, KindUnreachable:
-		c.page.close()
-		c.page = nil
+		c.discard(c.page)
 	}
 	return err
 }
@@ -158,132 +171,4 @@ func (c *Client) Owner(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return c.owner, nil
-}
-
-// Read looks at a chat once. It opens no address but a chat of the site.
-func (c *Client) Read(ctx context.Context, address, message, after string) (Turn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	const op = "read the chat"
-	id, err := c.site.chatID(address)
-	if err != nil {
-		return Turn{}, err
-	}
-	p, err := c.current(ctx)
-	if err != nil {
-		return Turn{}, err
-	}
-	found, err := p.chat(ctx, op, id)
-	if err != nil {
-		return Turn{}, c.leave(err)
-	}
-	c.options.Profile.noteRead(address)
-	turn, err := found.turn(op, message, after)
-	if turn.Done {
-		c.options.Profile.forgetRead(address)
-	}
-	return turn, err
-}
-
-// chat fetches one chat and makes sure that it is the one asked for, and of
-// the account that is logged in.
-func (p *page) chat(ctx context.Context, op, id string) (chat, error) {
-	r, err := p.get(ctx, p.client.options.Table.Chat+id)
-	if err == nil {
-		err = r.check(op, time.Now())
-	}
-	if err != nil {
-		return chat{}, p.doubt(ctx, err)
-	}
-	found, err := decode[chat](r, op)
-	switch {
-	case err != nil:
-		return chat{}, err
-	case !strings.EqualFold(found.ID, id):
-		return chat{}, fail(KindUnreachable, op, "the site sent another chat, %q", oneLine(found.ID, 60))
-	case found.User != "" && found.User != p.account:
-		e := fail(KindLogin, op, "the chat belongs to another account")
-		e.Advice = "log in with the account that sent it: 'watcher login'"
-		return chat{}, e
-	}
-	return found, nil
-}
-
-// doubt looks closer at a failed read: a chat that is gone or a check may mean
-// that nobody is logged in any more.
-func (p *page) doubt(ctx context.Context, err error) error {
-	e := asError(err, KindUnreachable, "read the chat")
-	if e.Kind != KindGone && e.Kind != KindChallenge {
-		return err
-	}
-	if r, failed := p.get(ctx, p.client.options.Table.Account); failed == nil {
-		if who := r.check("see who is logged in", time.Now()); who != nil && asError(who, "", "").Kind == KindLogin {
-			return who
-		}
-	}
-	return err
-}
-
-// findPages is how much of the account's list Find looks through, and
-// findChats how many chats it opens.
-const (
-	findPages = 2
-	findChats = 30
-)
-
-// Find returns the addresses of recent chats whose first message is exactly
-// the prompt, newest first.
-func (c *Client) Find(ctx context.Context, prompt string) ([]string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	const op = "look through the chats"
-	p, err := c.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := p.recent(ctx, op)
-	if err != nil {
-		return nil, c.leave(err)
-	}
-	var found []string
-	for _, id := range ids {
-		one, err := p.chat(ctx, op, id)
-		if err != nil {
-			return nil, c.leave(err)
-		}
-		turn, err := one.turn(op, "", "")
-		if err == nil && turn.Message != "" && turn.Fingerprint == fingerprint(prompt) {
-			found = append(found, c.site.chatAddress(id))
-		}
-	}
-	return found, nil
-}
-
-// recent lists the ids of the account's newest chats.
-func (p *page) recent(ctx context.Context, op string) ([]string, error) {
-	var ids []string
-	for n := 1; n <= findPages && len(ids) < findChats; n++ {
-		r, err := p.get(ctx, p.client.options.Table.List+"?page="+string(rune('0'+n)))
-		if err == nil {
-			err = r.check(op, time.Now())
-		}
-		if err != nil {
-			return nil, err
-		}
-		list, err := decode[[]struct {
-			ID string `json:"id"`
-		}](r, op)
-		if err != nil {
-			return nil, err
-		}
-		if len(list) == 0 {
-			break
-		}
-		for _, one := range list {
-			if uuidPattern.MatchString(one.ID) && len(ids) < findChats {
-				ids = append(ids, one.ID)
-			}
-		}
-	}
-	return ids, nil
 }

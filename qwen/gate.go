@@ -2,7 +2,6 @@ package qwen
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -25,7 +23,10 @@ const (
 	// gateHolding: a send is held. Every other request to the site waits,
 	// because any could take the one connection that the send will get.
 	gateHolding
-	// gateReleased: the send was let go. Every repeat is refused for as long
+	// gateReleasing: the send was let go and is not answered yet. All else
+	// goes on waiting.
+	gateReleasing
+	// gateReleased: the site has answered. Every repeat is refused for as long
 	// as the page lives.
 	gateReleased
 )
@@ -34,10 +35,15 @@ const (
 // first navigation) and decides about each. A held request leaves in exactly
 // two ways: release, or failRequest with its answer awaited. Cancelling,
 // detaching or closing the page would send it.
+//
+// What the Fetch domain doesn't show can't be held: other pages and shared and
+// service workers never run (guard.go), and a web socket that is opened while
+// a prompt is in the page spoils the send.
 type gate struct {
 	tab  context.Context
 	site origin
 	path Site
+	shut func() // puts the site out of reach
 
 	mu      sync.Mutex
 	phase   gatePhase
@@ -45,46 +51,27 @@ type gate struct {
 	chats   map[string]bool // ids that chats/new returned to this page
 	waiting []paused        // held while a send is held
 	strange []string        // requests that carry the prompt and aren't the send
-	shut    func()          // called the moment a send is held
+	spoiled error           // why the send must not be let go any more
+	leaked  bool            // the prompt went out through a web socket
 	held    chan paused
-	refused chan error // chats/new said no
+	refused chan error // the send will not come, and why
 }
-
-// paused is a request that the browser holds for us. It is decoded from the
-// raw event with only what is needed: an enumeration that is newer than the
-// library must not make a request invisible.
-type paused struct {
-	ID      fetch.RequestID `json:"requestId"`
-	Network string          `json:"networkId"`
-	Status  *int            `json:"responseStatusCode"`
-	Reason  string          `json:"responseErrorReason"`
-	Request struct {
-		URL     string `json:"url"`
-		Method  string `json:"method"`
-		HasBody bool   `json:"hasPostData"`
-		Entries []struct {
-			Bytes string `json:"bytes"`
-		} `json:"postDataEntries"`
-		Body string `json:"postData"`
-	} `json:"request"`
-}
-
-// atResponse reports whether the request is paused with its reply in.
-func (p paused) atResponse() bool { return p.Status != nil || p.Reason != "" }
 
 // newGate arms the gate on the page and serves it until the page ends.
-func newGate(ctx, tab context.Context, site origin, path Site) (*gate, error) {
-	g := &gate{tab: tab, site: site, path: path, chats: map[string]bool{},
+func newGate(ctx, tab context.Context, site origin, path Site, shut func()) (*gate, error) {
+	g := &gate{tab: tab, site: site, path: path, shut: shut, chats: map[string]bool{},
 		held: make(chan paused, 1), refused: make(chan error, 1)}
-	events, _ := chromedp.FromContext(tab).Target.Subscribe(fetch.RequestPaused.Method)
+	target := chromedp.FromContext(tab).Target
+	requests, _ := target.Subscribe(fetch.RequestPaused.Method)
 	go func() {
-		for raw := range events {
+		for raw := range requests {
 			var p paused
 			if json.Unmarshal(raw, &p) == nil {
 				g.serve(p)
 			}
 		}
 	}()
+	g.watchSockets()
 	_, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
 		{URLPattern: "*", RequestStage: fetch.RequestStageRequest},
 		{URLPattern: "*" + path.NewChat + "*", RequestStage: fetch.RequestStageResponse},
@@ -101,26 +88,28 @@ func (g *gate) lookFor(prompt string) {
 	g.needle = &n
 }
 
-// expect arms the gate for one send. shut is called at once when the send is
-// held, before anything else is done with it.
-func (g *gate) expect(shut func()) {
+// expect arms the gate for one send.
+func (g *gate) expect() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.phase, g.shut = gateArmed, shut
+	g.phase = gateArmed
 }
 
 // serve decides about one paused request and carries it out.
 func (g *gate) serve(p paused) {
 	if p.atResponse() {
-		g.noteNewChat(p)
-		g.proceed(p)
+		// Apart, because the reply's body may be long in coming.
+		go func() {
+			g.noteNewChat(p)
+			_ = g.proceed(p)
+		}()
 		return
 	}
 	switch g.decide(p) {
 	case pass:
-		g.proceed(p)
+		_ = g.proceed(p)
 	case refuse:
-		g.fail(p)
+		_ = g.fail(p)
 	case hold, wait:
 	}
 }
@@ -135,14 +124,15 @@ const (
 	wait                  // keep it until the send is over
 )
 
-// decide is the gate's whole policy.
+// decide is the gate's whole policy. The site is put out of reach within the
+// decision to hold, so that no later one can be made with it in reach.
 func (g *gate) decide(p paused) verdict {
 	body := g.body(p)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.isSend(p):
-		if g.phase != gateArmed {
+		if g.phase != gateArmed || g.spoiled != nil {
 			return refuse
 		}
 		g.phase = gateHolding
@@ -150,9 +140,9 @@ func (g *gate) decide(p paused) verdict {
 		g.held <- p
 		return hold
 	case g.needle != nil && g.needle.in(p.Request.URL, body):
-		g.strange = append(g.strange, p.Request.Method+" "+pathOf(p.Request.URL))
+		g.strange = append(g.strange, p.path())
 		return refuse
-	case g.phase == gateHolding && g.ofSite(p):
+	case (g.phase == gateHolding || g.phase == gateReleasing) && g.site.hosts(p.Request.URL):
 		g.waiting = append(g.waiting, p)
 		return wait
 	}
@@ -161,79 +151,70 @@ func (g *gate) decide(p paused) verdict {
 
 // isSend reports whether the request is one that makes the site answer.
 func (g *gate) isSend(p paused) bool {
+	return p.Request.Method == "POST" && g.isAt(p, g.path.Completions)
+}
+
+// isAt reports whether a request goes to a path of the site.
+func (g *gate) isAt(p paused, path string) bool {
 	u, err := url.Parse(p.Request.URL)
-	return err == nil && p.Request.Method == "POST" && g.site.owns(u) &&
-		strings.TrimRight(u.Path, "/") == g.path.Completions
-}
-
-func (g *gate) ofSite(p paused) bool {
-	u, err := url.Parse(p.Request.URL)
-	return err == nil && strings.EqualFold(u.Host, g.site.base.Host)
-}
-
-func pathOf(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return "an address that is none"
-	}
-	return u.Host + u.Path
-}
-
-// body returns a paused request's body, asking for it when the event came
-// without.
-func (g *gate) body(p paused) []byte {
-	var body []byte
-	for _, e := range p.Request.Entries {
-		b, err := base64.StdEncoding.DecodeString(e.Bytes)
-		if err != nil {
-			return []byte(p.Request.Body)
-		}
-		body = append(body, b...)
-	}
-	if body == nil && p.Request.HasBody {
-		if p.Request.Body != "" {
-			return []byte(p.Request.Body)
-		}
-		r, err := chromedp.Call(g.tab, network.GetRequestPostData,
-			network.GetRequestPostDataParams{RequestID: network.RequestID(p.Network)})
-		if err == nil {
-			return r.PostData
-		}
-	}
-	return body
+	return err == nil && g.site.owns(u) && strings.TrimRight(u.Path, "/") == strings.TrimRight(path, "/")
 }
 
 // noteNewChat reads the reply to the page's call for a new chat: its id is the
 // only one that our send may carry. A refusal ends the wait for the send.
 func (g *gate) noteNewChat(p paused) {
 	const op = "make a new chat"
-	r, err := chromedp.Call(g.tab, fetch.GetResponseBody, fetch.GetResponseBodyParams{RequestID: p.ID})
+	if p.Request.Method != "POST" || !g.isAt(p, g.path.NewChat) {
+		return
+	}
+	body, err := g.replyBody(p)
 	if err != nil || p.Status == nil {
 		g.refuse(fail(KindUnreachable, op, "no reply"))
 		return
 	}
-	answer := reply{Status: *p.Status, Body: string(r.Body)}
-	if err := answer.check(op, time.Now()); err != nil {
+	id, err := newChatID(op, reply{Status: *p.Status, Body: body})
+	if err != nil {
 		g.refuse(err)
 		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.chats[id] = true
+}
+
+// newChatID is the id that a reply to chats/new names.
+func newChatID(op string, answer reply) (string, error) {
+	if err := answer.check(op, time.Now()); err != nil {
+		return "", err
 	}
 	made, err := decode[struct {
 		ID string `json:"id"`
 	}](answer, op)
 	if err != nil || !uuidPattern.MatchString(made.ID) {
-		g.refuse(fail(KindSiteChanged, op, "the reply names no chat"))
-		return
+		return "", fail(KindSiteChanged, op, "the reply names no chat")
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.chats[strings.ToLower(made.ID)] = true
+	return strings.ToLower(made.ID), nil
 }
 
+// refuse ends the wait for the send; the first reason counts.
 func (g *gate) refuse(err error) {
 	select {
 	case g.refused <- err:
 	default:
 	}
+}
+
+// let runs open, which lets the site be reached for the held send, unless the
+// send was spoiled. Both happen under one lock, so nothing can come between.
+func (g *gate) let(open func()) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.spoiled != nil {
+		return g.spoiled
+	}
+	g.phase = gateReleasing
+	open()
+	return nil
 }
 
 // reopen lets everything go that waited for the send, except other sends.
@@ -244,7 +225,7 @@ func (g *gate) reopen() {
 	g.waiting = nil
 	g.mu.Unlock()
 	for _, p := range waiting {
-		g.proceed(p)
+		_ = g.proceed(p)
 	}
 }
 
@@ -269,23 +250,23 @@ func (g *gate) abandon(send *paused) error {
 		err = g.fail(*send)
 	}
 	for _, p := range waiting {
-		g.fail(p)
+		_ = g.fail(p)
 	}
 	return err
 }
 
-// proceed lets a request go. An error means that the page or the request is
-// gone already.
-func (g *gate) proceed(p paused) error {
-	_, err := chromedp.Call(g.tab, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: p.ID})
-	return err
+// prompted reports whether a prompt was put into the page.
+func (g *gate) prompted() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.needle != nil
 }
 
-// fail refuses a request and waits for the browser's word that it is dropped.
-func (g *gate) fail(p paused) error {
-	_, err := chromedp.Call(g.tab, fetch.FailRequest, fetch.FailRequestParams{
-		RequestID: p.ID, ErrorReason: network.ErrorReasonBlockedByClient})
-	return err
+// idle reports whether the site may be in reach: no send is under way.
+func (g *gate) idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.needle == nil || g.phase == gateReleased
 }
 
 // strangers are the requests that carried the prompt and weren't the send.

@@ -18,7 +18,8 @@ import (
 const loginCookie = "token"
 
 // Login opens the site's login page in a visible window and returns when a
-// person has logged in there. It never types anything itself.
+// person has logged in there, and solved the site's check if there is one. It
+// never types or clicks anything itself.
 func (c *Client) Login(ctx context.Context) error {
 	const op = "log in"
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
@@ -34,17 +35,31 @@ func (c *Client) Login(ctx context.Context) error {
 		return err
 	}
 	defer p.close()
-	for {
-		if s, err := p.look(ctx); err == nil && strings.HasPrefix(s.Href, c.site.base.String()) && p.whoami(ctx) == nil {
-			return nil
+	for wait := time.Second; ; {
+		if s, err := p.look(ctx); err == nil && c.site.at(s.Href) && !s.Punish {
+			switch err := p.welcome(ctx); {
+			case err == nil:
+				return nil
+			case asError(err, "", "").Kind == KindChallenge:
+				wait = 5 * time.Second // asking often makes a check worse
+			}
 		}
 		if p.ctx.Err() != nil || !p.alive() {
 			return fail(KindLogin, op, "the window was closed before anybody was logged in")
 		}
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return fail(KindLogin, op, "%w", err)
 		}
 	}
+}
+
+// welcome is nil when somebody is logged in and the site lets the page read.
+func (p *page) welcome(ctx context.Context) error {
+	if err := p.whoami(ctx); err != nil {
+		return err
+	}
+	_, err := p.recent(ctx, "log in")
+	return err
 }
 
 // UseToken brings in a login token from elsewhere and proves that it works.
@@ -110,6 +125,19 @@ func (c *Client) UseCookies(ctx context.Context, cookies []Cookie) error {
 	if _, err := chromedp.CallBrowser(b.ctx, storage.SetCookies, storage.SetCookiesParams{Cookies: params}); err != nil {
 		return fail(KindBrowser, op, "%w", err)
 	}
+	return c.enter(ctx, token)
+}
+
+// enter loads the page with the new login. The page keeps the token in its own
+// storage too; where it wants it from there, it is loaded once more.
+func (c *Client) enter(ctx context.Context, token string) error {
+	p, err := c.fresh(ctx)
+	if err == nil {
+		return p.keep(ctx, token, false) // the site may have given a newer one
+	}
+	if token == "" || asError(err, "", "").Kind != KindLogin {
+		return err
+	}
 	if err := c.keepToken(ctx, token); err != nil {
 		return err
 	}
@@ -117,26 +145,31 @@ func (c *Client) UseCookies(ctx context.Context, cookies []Cookie) error {
 	return err
 }
 
-// keepToken puts the token where the page looks for it.
+// keepToken puts the token where the page looks for it, with nobody logged in.
 func (c *Client) keepToken(ctx context.Context, token string) error {
-	if token == "" {
-		return nil
-	}
 	p, err := c.openPage(ctx, c.options.Table.Home)
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer c.discard(p)
 	if _, err := p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
-		return !s.Loading && strings.HasPrefix(s.Href, c.site.base.String()), nil
+		return !s.Loading && c.site.at(s.Href), nil
 	}, func(pageState, error) error {
 		return fail(KindUnreachable, "use the token", "the page does not load")
 	}); err != nil {
 		return err
 	}
+	return p.keep(ctx, token, true)
+}
+
+// keep puts the token into the page's storage.
+func (p *page) keep(ctx context.Context, token string, replace bool) error {
+	if token == "" {
+		return nil
+	}
 	tab, cancel := p.within(ctx)
 	defer cancel()
-	if _, err := call[string](tab, "token", token); err != nil {
+	if _, err := call[string](tab, "token", token, replace); err != nil {
 		return fail(KindBrowser, "use the token", "the page keeps no data: %s", oneLine(strings.ReplaceAll(err.Error(), token, "…"), 200))
 	}
 	return nil

@@ -2,9 +2,7 @@ package qwen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
@@ -21,8 +19,9 @@ const (
 	loadTimeout   = 60 * time.Second
 	settleTimeout = 12 * time.Second // for the scripts' token, then go on without
 	checkTimeout  = 15 * time.Second // for a check page that clears itself
-	pollInterval  = 100 * time.Millisecond
-	fetchTimeout  = 60 * time.Second
+	pollInterval  = 50 * time.Millisecond
+	replyTimeout  = 15 * time.Second // until a reply begins: a punished request hangs
+	fetchTimeout  = 60 * time.Second // until it is whole
 )
 
 // page is one loaded tab on the site, with its gate.
@@ -73,13 +72,15 @@ func (c *Client) openPage(ctx context.Context, path string) (*page, error) {
 		return nil, err
 	}
 	p := &page{client: c, browser: b, opened: time.Now()}
+	b.guard.expect()
 	if err := p.arm(ctx); err != nil {
-		p.close()
+		b.guard.admit("", nil)
+		c.discard(p)
 		return nil, asError(err, KindBrowser, "open a page")
 	}
 	b.proxy.setMode(modeOpen)
 	if err := p.navigate(ctx, path); err != nil {
-		p.close()
+		c.discard(p)
 		return nil, err
 	}
 	return p, nil
@@ -107,9 +108,11 @@ func (p *page) arm(ctx context.Context) error {
 		return err
 	}
 	p.answerDialogs()
-	p.closeStrangers()
 	var err error
-	p.gate, err = newGate(tab, p.ctx, p.client.site, p.client.options.Table)
+	p.gate, err = newGate(tab, p.ctx, p.client.site, p.client.options.Table, func() { p.browser.proxy.setMode(modeShut) })
+	if err == nil {
+		p.browser.guard.admit(chromedp.FromContext(p.ctx).Target.TargetID, p.gate)
+	}
 	return err
 }
 
@@ -125,39 +128,14 @@ func (p *page) answerDialogs() {
 	}()
 }
 
-// closeStrangers closes every page that isn't ours: its requests would pass
-// beside the gate.
-func (p *page) closeStrangers() {
-	events, stop := chromedp.FromContext(p.ctx).Browser.Subscribe(target.TargetCreated.Method)
-	context.AfterFunc(p.ctx, stop)
-	go func() {
-		for raw := range events {
-			var ev struct {
-				Info struct {
-					ID   target.ID `json:"targetId"`
-					Type string    `json:"type"`
-				} `json:"targetInfo"`
-			}
-			if json.Unmarshal(raw, &ev) == nil && ev.Info.Type == "page" && !p.ours(ev.Info.ID) {
-				p.client.options.Log.Warn().Msg("the page opened another page; closed it")
-				_ = p.closeTarget(ev.Info.ID)
-			}
-		}
-	}()
-}
-
-func (p *page) closeTarget(id target.ID) error {
-	_, err := chromedp.CallBrowser(p.browser.ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
-	return err
-}
-
 // ours reports whether a target is this page or the browser's blank first one.
 func (p *page) ours(id target.ID) bool {
 	return id == chromedp.FromContext(p.ctx).Target.TargetID ||
 		id == chromedp.FromContext(p.browser.ctx).Target.TargetID
 }
 
-// alone closes every other page and reports whether none is left.
+// alone is an error when the browser has another page. The guard ends those
+// that are made; this makes sure.
 func (p *page) alone() error {
 	r, err := chromedp.CallBrowser(p.browser.ctx, target.GetTargets, target.GetTargetsParams{})
 	if err != nil {
@@ -165,7 +143,6 @@ func (p *page) alone() error {
 	}
 	for _, info := range r.TargetInfos {
 		if info.Type == "page" && !p.ours(info.TargetID) {
-			_ = p.closeTarget(info.TargetID)
 			return fail(KindSiteChanged, "look for other pages", "the site opened another page, which the gate does not hold")
 		}
 	}
@@ -224,98 +201,6 @@ func (p *page) until(ctx context.Context, limit time.Duration, met func(pageStat
 		if err := sleep(ctx, pollInterval); err != nil {
 			return s, fail(KindUnreachable, "look at the page", "%w", err)
 		}
-	}
-}
-
-// entered waits until the site's own page is there with its scripts, and a
-// person is logged in.
-func (p *page) entered(ctx context.Context) error {
-	const op = "load the page"
-	_, err := p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
-		if trouble := p.trouble(s); trouble != nil {
-			return false, trouble
-		}
-		if s.Loading || !strings.HasPrefix(s.Href, p.client.site.base.String()) {
-			return false, nil
-		}
-		return (s.Initialised && s.UID) || s.Age >= float64(settleTimeout.Milliseconds()), nil
-	}, func(s pageState, err error) error {
-		return fail(KindUnreachable, op, "it does not finish: at %q, %w", oneLine(s.Href, 80), errors.Join(err, errors.New("time is up")))
-	})
-	if err != nil {
-		return err
-	}
-	return p.whoami(ctx)
-}
-
-// trouble recognises pages that ask for a person. A page that checks by
-// script alone gets the time to clear itself.
-func (p *page) trouble(s pageState) error {
-	const op = "load the page"
-	asks := s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")
-	switch {
-	case s.Punish:
-		return fail(KindChallenge, op, "the site asks for a person")
-	case asks && time.Since(p.opened) > checkTimeout:
-		return fail(KindChallenge, op, "the site shows a check page")
-	}
-	return nil
-}
-
-// whoami finds out who is logged in: from the page's own data, and by the
-// site's word where the page says nobody.
-func (p *page) whoami(ctx context.Context) error {
-	const op = "see who is logged in"
-	s, err := p.look(ctx)
-	if err != nil {
-		return fail(KindBrowser, op, "%w", err)
-	}
-	if s.User != nil && s.User.ID != "" && !s.LogIn {
-		p.account = s.User.ID
-		return nil
-	}
-	r, err := p.get(ctx, p.client.options.Table.Account)
-	if err != nil {
-		return err
-	}
-	if err := r.check(op, time.Now()); err != nil {
-		return err
-	}
-	var who struct {
-		ID   string `json:"id"`
-		Data struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal([]byte(r.Body), &who); err != nil || firstOf(who.ID, who.Data.ID) == "" {
-		return fail(KindLogin, op, "nobody is")
-	}
-	p.account = firstOf(who.ID, who.Data.ID)
-	return nil
-}
-
-// get fetches a path of the site from inside the page.
-func (p *page) get(ctx context.Context, path string) (reply, error) {
-	tab, cancel := p.within(ctx)
-	defer cancel()
-	tab, cancelTime := context.WithTimeout(tab, fetchTimeout+10*time.Second)
-	defer cancelTime()
-	r, err := call[reply](tab, "get", path, fetchTimeout.Milliseconds())
-	if err != nil {
-		return reply{}, fail(KindUnreachable, "ask the site for "+path, "%w", err)
-	}
-	return r, nil
-}
-
-// close ends the page. Everything it holds is failed first, with the site out
-// of reach: a page that is merely closed would let go what is held.
-func (p *page) close() {
-	p.browser.proxy.setMode(modeShut)
-	if p.gate != nil {
-		_ = p.gate.abandon(nil)
-	}
-	if p.cancel != nil {
-		p.cancel()
 	}
 }
 

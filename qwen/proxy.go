@@ -3,7 +3,6 @@ package qwen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -104,24 +103,41 @@ func (p *proxy) setMode(m proxyMode) {
 	}
 }
 
-// quiet reports how long ago the browser last asked for the site or lost a
-// tunnel to it. While it keeps asking, what the cut broke is still failing.
-func (p *proxy) quiet() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Since(p.asked)
+// How long the browser must not have asked for the site, and how long at most
+// that is waited for.
+const (
+	drainQuiet = 60 * time.Millisecond
+	drainLimit = 2 * time.Second
+)
+
+// drain waits, with the site out of reach, until the browser has stopped
+// asking for it: what the cut broke has failed by then. Earlier, a broken
+// request might take the one connection that the send will get.
+func (p *proxy) drain() {
+	for end := time.Now().Add(drainLimit); time.Now().Before(end); {
+		p.mu.Lock()
+		quiet := time.Since(p.asked)
+		p.mu.Unlock()
+		if quiet >= drainQuiet {
+			return
+		}
+		time.Sleep(drainQuiet - quiet)
+	}
 }
 
-// oneSent is how many bytes went out through the one tunnel that modeAllowOne
-// let through. 0 is proof that nothing left since the proxy was shut; it must
-// be read before the mode changes.
-func (p *proxy) oneSent() int64 {
+// shut is setMode(modeShut) that tells how many bytes went towards the site
+// through the one tunnel that modeAllowOne let through. 0 is proof that nothing
+// left since the proxy was shut before: the tunnel is cut first, and a tunnel
+// counts before it writes, so what is not counted by now can't be written.
+func (p *proxy) shut() int64 {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.one == nil {
+	one := p.one
+	p.mu.Unlock()
+	p.setMode(modeShut)
+	if one == nil {
 		return 0
 	}
-	return p.one.sent.Load()
+	return one.sent.Load()
 }
 
 // enter registers a tunnel if the mode lets it through.
@@ -220,75 +236,4 @@ type countingWriter struct{ t *tunnel }
 func (w countingWriter) Write(b []byte) (int, error) {
 	w.t.sent.Add(int64(len(b)))
 	return w.t.upstream.Write(b)
-}
-
-// SOCKS5 (RFC 1928), as much as a browser needs: no authentication, CONNECT,
-// names and addresses.
-const (
-	socksVersion     = 5
-	socksConnect     = 1
-	socksOK          = 0
-	socksNotAllowed  = 2
-	socksUnreachable = 4
-)
-
-// socksRequest reads the greeting and the request and returns host:port.
-func socksRequest(conn net.Conn) (string, error) {
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
-	defer conn.SetDeadline(time.Time{})
-	head := make([]byte, 2)
-	if _, err := io.ReadFull(conn, head); err != nil {
-		return "", err
-	}
-	if head[0] != socksVersion {
-		return "", fmt.Errorf("not SOCKS5: version %d", head[0])
-	}
-	if _, err := io.ReadFull(conn, make([]byte, head[1])); err != nil {
-		return "", err
-	}
-	if _, err := conn.Write([]byte{socksVersion, 0}); err != nil {
-		return "", err
-	}
-	request := make([]byte, 4)
-	if _, err := io.ReadFull(conn, request); err != nil {
-		return "", err
-	}
-	if request[1] != socksConnect {
-		socksReply(conn, 7)
-		return "", fmt.Errorf("SOCKS command %d is not CONNECT", request[1])
-	}
-	return socksTarget(conn, request[3])
-}
-
-// socksTarget reads an address of the given type and a port.
-func socksTarget(conn net.Conn, kind byte) (string, error) {
-	var size int
-	switch kind {
-	case 1:
-		size = net.IPv4len
-	case 4:
-		size = net.IPv6len
-	case 3:
-		length := make([]byte, 1)
-		if _, err := io.ReadFull(conn, length); err != nil {
-			return "", err
-		}
-		size = int(length[0])
-	default:
-		return "", fmt.Errorf("SOCKS address type %d is unknown", kind)
-	}
-	rest := make([]byte, size+2)
-	if _, err := io.ReadFull(conn, rest); err != nil {
-		return "", err
-	}
-	host := string(rest[:size])
-	if kind != 3 {
-		host = net.IP(rest[:size]).String()
-	}
-	return net.JoinHostPort(host, fmt.Sprint(int(rest[size])<<8|int(rest[size+1]))), nil
-}
-
-func socksReply(conn net.Conn, code byte) error {
-	_, err := conn.Write([]byte{socksVersion, code, 0, 1, 0, 0, 0, 0, 0, 0})
-	return err
 }

@@ -23,17 +23,34 @@ type envelope struct {
 	Success *bool           `json:"success"`
 	Ret     []string        `json:"ret"`    // the gate of the site's own protection
 	Detail  json.RawMessage `json:"detail"` // v1 calls
-	Code    string          `json:"code"`
-	Message string          `json:"message"`
+	Code    word            `json:"code"`
+	Message word            `json:"message"`
 	Data    json.RawMessage `json:"data"`
 	Error   json.RawMessage `json:"error"`
+	Errors  json.RawMessage `json:"errors"`
+}
+
+// word is a string, or whatever else stands in its place: a number is not a
+// reason not to understand the rest.
+type word string
+
+// UnmarshalJSON takes any value.
+func (w *word) UnmarshalJSON(b []byte) error {
+	var s string
+	switch err := json.Unmarshal(b, &s); {
+	case err == nil:
+		*w = word(s)
+	case string(b) != "null":
+		*w = word(b)
+	}
+	return nil
 }
 
 // trouble is the part of an envelope that says what is wrong.
 type trouble struct {
-	Code    string          `json:"code"`
+	Code    word            `json:"code"`
 	Details json.RawMessage `json:"details"`
-	Message string          `json:"message"`
+	Message word            `json:"message"`
 	Hours   float64         `json:"num"` // with RateLimited: hours to wait
 	Status  *bool           `json:"status"`
 }
@@ -44,7 +61,7 @@ func (t trouble) text() string {
 	if json.Unmarshal(t.Details, &s) != nil {
 		s = string(t.Details)
 	}
-	for _, part := range []string{t.Message, t.Code} {
+	for _, part := range []string{string(t.Message), string(t.Code)} {
 		if part != "" && !strings.Contains(s, part) {
 			s = strings.TrimSpace(part + " " + s)
 		}
@@ -122,30 +139,55 @@ func (e envelope) check(op string, now time.Time) error {
 
 // trouble finds the part that says what is wrong, wherever it stands.
 func (e envelope) trouble() (trouble, bool) {
-	var t trouble
-	if len(e.Error) > 0 && string(e.Error) != "null" && string(e.Error) != "false" {
-		if json.Unmarshal(e.Error, &t) != nil {
-			t.Message = string(e.Error)
+	for _, raw := range []json.RawMessage{e.Error, e.Errors} {
+		if says(raw) {
+			return readTrouble(raw), true
 		}
-		return t, true
 	}
-	if e.Success != nil && !*e.Success {
-		if json.Unmarshal(e.Data, &t) != nil || (t.Code == "" && t.Message == "" && t.Details == nil) {
+	var t trouble
+	understood := json.Unmarshal(e.Data, &t) == nil
+	switch {
+	case e.Success == nil:
+	case !*e.Success:
+		if !understood || (t.Code == "" && t.Message == "" && t.Details == nil) {
 			t = trouble{Code: e.Code, Message: e.Message}
 		}
 		return t, true
-	}
-	if e.Success != nil && json.Unmarshal(e.Data, &t) == nil && t.Status != nil && !*t.Status {
+	case understood && t.Status != nil && !*t.Status:
 		return t, true
 	}
 	return trouble{}, false
+}
+
+// says reports whether an error field holds anything.
+func says(raw json.RawMessage) bool {
+	switch strings.TrimSpace(string(raw)) {
+	case "", "null", "false", `""`, "[]":
+		return false
+	}
+	return true
+}
+
+// readTrouble reads an error field: an object, a list of them, or a text.
+func readTrouble(raw json.RawMessage) trouble {
+	var t trouble
+	if json.Unmarshal(raw, &t) == nil {
+		return t
+	}
+	var list []trouble
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		return list[0]
+	}
+	var w word
+	_ = json.Unmarshal(raw, &w)
+	return trouble{Message: w}
 }
 
 // check turns what the site says into a class.
 func (t trouble) check(op string, now time.Time) error {
 	said := t.text()
 	low := strings.ToLower(said)
-	code := strings.ToLower(t.Code)
+	code := strings.ToLower(string(t.Code))
 	switch {
 	case code == "ratelimited" || code == "rate_limited":
 		e := fail(KindQuota, op, "the site says: %s", said)

@@ -30,7 +30,8 @@ type Site struct {
 	Stop     []string `json:"stop"`     // the stop button
 	Avatar   []string `json:"avatar"`   // seen only when logged in
 	LogIn    []string `json:"log_in"`   // seen only when logged out
-	Chooser  []string `json:"chooser"`  // overlays that can be skipped by a click
+	Model    []string `json:"model"`    // opens the list of models, and shows the chosen one
+	Models   []string `json:"models"`   // one row of that list
 	Punish   []string `json:"punish"`   // a check that asks for a person
 	Blocked  []string `json:"blocked"`  // marks of a whole page that asks for a person
 
@@ -79,9 +80,16 @@ func DefaultSite() Site {
 		LogIn: []string{
 			"button.header-right-auth-button, a[href^='/auth']",
 		},
-		Chooser: []string{
-			".smrm .smrm-card__prefer-btn",
-			".satisfaction-rating__close",
+		Model: []string{
+			"[aria-label='Select Model' i]",
+			".wms-trigger",
+			".header-left .ant-dropdown-trigger:has([class*=model-selector])",
+			"header .ant-dropdown-trigger",
+		},
+		Models: []string{
+			".wms-list__item",
+			"[role=listbox] [role=option]",
+			".ant-dropdown-menu-item",
 		},
 		Punish: []string{
 			"iframe#baxia-dialog-content",
@@ -99,6 +107,8 @@ func DefaultSite() Site {
 }
 
 // uuidPattern is the shape of every chat id on the site.
+const uuidLength = 36
+
 var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 
 // origin is the one place that the driver may open.
@@ -108,15 +118,22 @@ type origin struct {
 
 // parseOrigin reads the --site address. Plain http is for loopback only.
 func parseOrigin(site string) (origin, error) {
-	u, err := url.Parse(site)
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return origin{}, fail(KindInvalid, "read the site's address", "%q is not an http(s) address", site)
+	const op = "read the site's address"
+	u, err := url.Parse(strings.TrimSpace(site))
+	switch {
+	case err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return origin{}, fail(KindInvalid, op, "%q is not an http(s) address", site)
+	case u.User != nil || (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.Fragment != "":
+		return origin{}, fail(KindInvalid, op, "%q has more than a scheme, a host and a port", site)
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return origin{}, fail(KindInvalid, op, "%q: plain http is allowed for this machine only; use https", site)
 	}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		return origin{}, fail(KindInvalid, "read the site's address", "%q: plain http is allowed for this machine only; use https", site)
-	}
-	return origin{&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}}, nil
+	// The browser never spells out a scheme's own port.
+	host := strings.TrimSuffix(strings.ToLower(u.Host), ":"+ports[u.Scheme])
+	return origin{&url.URL{Scheme: u.Scheme, Host: strings.TrimSuffix(host, ":")}}, nil
 }
+
+var ports = map[string]string{"http": "80", "https": "443"}
 
 // loopback reports whether the site runs on this machine.
 func (o origin) loopback() bool { return isLoopback(o.base.Hostname()) }
@@ -133,7 +150,7 @@ func isLoopback(host string) bool {
 func (o origin) hostPort() string {
 	port := o.base.Port()
 	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[o.base.Scheme]
+		port = ports[o.base.Scheme]
 	}
 	return net.JoinHostPort(o.base.Hostname(), port)
 }
@@ -146,6 +163,19 @@ func (o origin) owns(u *url.URL) bool {
 	return u.Scheme == o.base.Scheme && strings.EqualFold(u.Host, o.base.Host)
 }
 
+// hosts reports whether the address names this origin's host and port, in
+// whatever scheme.
+func (o origin) hosts(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.EqualFold(u.Host, o.base.Host)
+}
+
+// at reports whether a page's address lies on this origin.
+func (o origin) at(href string) bool {
+	u, err := url.Parse(href)
+	return err == nil && o.owns(u) && u.User == nil
+}
+
 // chatAddress is the address of a chat as it goes into the marker.
 func (o origin) chatAddress(id string) string { return o.url("/c/" + id) }
 
@@ -156,7 +186,7 @@ func (o origin) chatID(address string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err == nil && o.owns(u) && u.User == nil && u.RawQuery == "" {
 		if id, ok := strings.CutPrefix(u.Path, "/c/"); ok && uuidPattern.MatchString(id) {
-			return id, nil
+			return strings.ToLower(id), nil
 		}
 	}
 	return "", fail(KindInvalid, "open the chat", "the address %q is not a chat of %s", address, o.base)

@@ -1,11 +1,14 @@
 // get fetches a path of the site as the page itself does, and returns the
-// reply as it came. A reply that doesn't begin within the limit (milliseconds)
-// is given up: a punished request may hang instead of failing.
-async function get(path, limit) {
+// reply as it came, never one from a cache. A reply that doesn't begin within
+// the first limit, or isn't whole within the second (milliseconds), is given
+// up: a punished request may hang instead of failing.
+async function get(path, first, whole) {
   const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), limit);
+  const began = setTimeout(() => stop.abort(new Error('no reply')), first);
+  const ended = setTimeout(() => stop.abort(new Error('the reply does not end')), whole);
   try {
-    const reply = await fetch(path, { credentials: 'include', signal: stop.signal, headers: { Accept: 'application/json' } });
+    const reply = await fetch(path, { credentials: 'include', cache: 'no-store', signal: stop.signal, headers: { Accept: 'application/json' } });
+    clearTimeout(began);
     return {
       status: reply.status,
       actual: Number(reply.headers.get('x-actual-status-code') || 0),
@@ -16,6 +19,7 @@ async function get(path, limit) {
   } catch (e) {
     return { status: 0, actual: 0, type: '', path: '', body: '', failed: String(e && e.message ? e.message : e) };
   } finally {
-    clearTimeout(timer);
+    clearTimeout(began);
+    clearTimeout(ended);
   }
 }

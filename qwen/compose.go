@@ -1,0 +1,108 @@
+package qwen
+
+import (
+	"context"
+	"time"
+)
+
+// How long the text may take to stay in the page.
+const (
+	composeTimeout = 60 * time.Second
+	fillTimeout    = 30 * time.Second       // one try
+	steady         = 200 * time.Millisecond // the text must stay that long
+	changesMost    = 10                     // so often the page may make another text of it at once
+)
+
+// compose puts the text into an old enough page and sees that it stays.
+func (s *sending) compose(ctx context.Context) error {
+	p := s.page
+	_, err := p.until(ctx, composeTimeout, func(state pageState) (bool, error) {
+		old := state.Age >= float64(p.client.options.PageAge.Milliseconds())
+		return state.Composer != "" && old, p.trouble(state)
+	}, func(pageState, error) error {
+		return fail(KindSiteChanged, "find the composer", "the page has none that is known")
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.choose(ctx, p.client.options.Model); err != nil {
+		return err
+	}
+	s.step(StepLoaded)
+	p.gate.lookFor(s.prompt)
+	f := filling{sending: s}
+	if _, err := p.until(ctx, composeTimeout, func(state pageState) (bool, error) {
+		return f.look(ctx, state)
+	}, f.late); err != nil {
+		return err
+	}
+	s.step(StepFilled)
+	return nil
+}
+
+// filling is the text on its way into the composer: a page that starts up, or
+// restores a draft, may throw it away, so it is put in until it stays.
+type filling struct {
+	*sending
+	got     string    // what the composer held last
+	since   time.Time // how long it has held the whole text
+	changes int       // how often the page made another text of it at once
+}
+
+func (f *filling) look(ctx context.Context, state pageState) (bool, error) {
+	p := f.page
+	if err := p.trouble(state); err != nil {
+		return false, err
+	}
+	select {
+	case err := <-p.gate.refused: // the send is spoiled
+		return false, err
+	default:
+	}
+	tab, cancel := p.within(ctx)
+	defer cancel()
+	tab, cancelTime := context.WithTimeout(tab, fillTimeout)
+	defer cancelTime()
+	got, err := call[*string](tab, "value", p.client.options.Table)
+	if err != nil || got == nil {
+		return false, nil
+	}
+	if f.got = *got; f.got != f.prompt {
+		return false, f.fill(tab)
+	}
+	if f.since.IsZero() {
+		f.since = time.Now()
+	}
+	return state.Send != "" && time.Since(f.since) >= steady, nil
+}
+
+// fill puts the text in. A page that makes another text of it at once, time
+// and again, changes texts.
+func (f *filling) fill(tab context.Context) error {
+	f.since = time.Time{}
+	got, err := call[*string](tab, "fill", f.page.client.options.Table, f.prompt)
+	if err != nil || got == nil {
+		return nil
+	}
+	if f.got = *got; f.got != "" && f.got != f.prompt {
+		f.changes++
+	}
+	if f.changes >= changesMost {
+		return altered(f.prompt, f.got)
+	}
+	return nil
+}
+
+// late says why the text isn't in, or why it can't be sent.
+func (f *filling) late(state pageState, err error) error {
+	const op = "put the text into the page"
+	switch {
+	case err != nil:
+		return fail(KindBrowser, op, "%w", err)
+	case f.got == f.prompt:
+		return fail(KindSiteChanged, "find the send button", "the page has none that is known and takes clicks")
+	case f.got != "":
+		return altered(f.prompt, f.got)
+	}
+	return fail(KindSiteChanged, op, "it does not stay (composer found by %q)", state.Composer)
+}

@@ -1,0 +1,76 @@
+package qwen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// entered waits until the site's own page is there with its scripts, and a
+// person is logged in.
+func (p *page) entered(ctx context.Context) error {
+	const op = "load the page"
+	_, err := p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
+		if trouble := p.trouble(s); trouble != nil {
+			return false, trouble
+		}
+		if s.Loading || !p.client.site.at(s.Href) {
+			return false, nil
+		}
+		return (s.Initialised && s.UID) || s.Age >= float64(settleTimeout.Milliseconds()), nil
+	}, func(s pageState, err error) error {
+		return fail(KindUnreachable, op, "it does not finish: at %q, %w", oneLine(s.Href, 80), errors.Join(err, errors.New("time is up")))
+	})
+	if err != nil {
+		return err
+	}
+	return p.whoami(ctx)
+}
+
+// trouble recognises pages that ask for a person. A page that checks by
+// script alone gets the time to clear itself.
+func (p *page) trouble(s pageState) error {
+	const op = "load the page"
+	asks := s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")
+	switch {
+	case s.Punish:
+		return fail(KindChallenge, op, "the site asks for a person")
+	case asks && time.Since(p.opened) > checkTimeout:
+		return fail(KindChallenge, op, "the site shows a check page")
+	}
+	return nil
+}
+
+// whoami finds out who is logged in: from the page's own data, and by the
+// site's word where the page says nobody.
+func (p *page) whoami(ctx context.Context) error {
+	const op = "see who is logged in"
+	s, err := p.look(ctx)
+	if err != nil {
+		return fail(KindBrowser, op, "%w", err)
+	}
+	if s.User != nil && s.User.ID != "" && !s.LogIn {
+		p.account = s.User.ID
+		return nil
+	}
+	r, err := p.get(ctx, p.client.options.Table.Account)
+	if err != nil {
+		return err
+	}
+	if err := r.check(op, time.Now()); err != nil {
+		return err
+	}
+	var who struct {
+		ID   string `json:"id"`
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(r.Body), &who); err != nil || firstOf(who.ID, who.Data.ID) == "" {
+		return fail(KindLogin, op, "nobody is")
+	}
+	p.account = firstOf(who.ID, who.Data.ID)
+	return nil
+}

@@ -1,0 +1,128 @@
+package qwen
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+)
+
+// How long the send may take to come.
+const (
+	holdTimeout = 45 * time.Second // from the click to the held request
+	pressAgain  = 5 * time.Second  // a click without effect is repeated
+)
+
+// hold presses the button and waits until the gate holds the send. A click
+// that has no effect is repeated: nothing can leave while the gate stands, and
+// it holds one send only.
+func (s *sending) hold(ctx context.Context) error {
+	const op = "press the send button"
+	p := s.page
+	p.gate.expect()
+	deadline := time.After(holdTimeout)
+	again := time.NewTicker(pressAgain)
+	defer again.Stop()
+	if err := s.press(ctx); err != nil {
+		return err
+	}
+	s.step(StepPressed)
+	for {
+		select {
+		case held := <-p.gate.held:
+			s.held = &held
+			s.step(StepHeld)
+			return nil
+		case err := <-p.gate.refused:
+			return err
+		case <-ctx.Done():
+			return fail(KindUnreachable, op, "%w", ctx.Err())
+		case <-p.ctx.Done():
+			return fail(KindBrowser, op, "the browser ended")
+		case <-again.C:
+			if err := s.pressIfIdle(ctx); err != nil {
+				return err
+			}
+		case <-deadline:
+			return s.notSent(ctx, op)
+		}
+	}
+}
+
+// press clicks where a person would, or from within the page when something
+// lies over the button.
+func (s *sending) press(ctx context.Context) error {
+	const op = "press the send button"
+	tab, cancel := s.page.within(ctx)
+	defer cancel()
+	tab, cancelTime := context.WithTimeout(tab, commandTimeout)
+	defer cancelTime()
+	table := s.page.client.options.Table
+	at, err := call[*struct {
+		X       float64 `json:"x"`
+		Y       float64 `json:"y"`
+		Covered bool    `json:"covered"`
+	}](tab, "aim", table)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil // the page is busy, perhaps with the click before; the caller waits
+	case err != nil:
+		return fail(KindBrowser, op, "%w", err)
+	case at == nil:
+		return fail(KindSiteChanged, op, "it is gone")
+	case at.Covered:
+		_, err = call[bool](tab, "press", table)
+	default:
+		err = click(tab, at.X, at.Y)
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fail(KindBrowser, op, "%w", err)
+	}
+	return nil
+}
+
+// click is a mouse's press and release at a point of the page.
+func click(tab context.Context, x, y float64) error {
+	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved,
+		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+		event := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
+		if kind != input.DispatchMouseEventTypeMouseMoved {
+			event.Button, event.ClickCount = input.MouseButtonLeft, 1
+		}
+		if _, err := chromedp.Call(tab, input.DispatchMouseEvent, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pressIfIdle presses again when the page shows no sign of the first click:
+// the text is still in, nothing runs, and no chat was asked for.
+func (s *sending) pressIfIdle(ctx context.Context) error {
+	state, err := s.page.look(ctx)
+	if err != nil {
+		return nil // the page is busy; the deadline decides
+	}
+	if trouble := s.page.trouble(state); trouble != nil {
+		return trouble
+	}
+	if state.Length > 0 && !state.Stop && state.Send != "" && len(s.page.gate.given()) == 0 {
+		return s.press(ctx)
+	}
+	return nil
+}
+
+// notSent says what is known when no send came.
+func (s *sending) notSent(ctx context.Context, op string) error {
+	if strange := s.page.gate.strangers(); len(strange) > 0 {
+		return fail(KindSiteChanged, op, "the page sends the text in a way that is not known (%s); it was refused", strange[0])
+	}
+	if state, err := s.page.look(ctx); err == nil {
+		if trouble := s.page.trouble(state); trouble != nil {
+			return trouble
+		}
+	}
+	return fail(KindSiteChanged, op, "the page sends nothing; perhaps it refuses a text of %d characters", len([]rune(s.prompt)))
+}
