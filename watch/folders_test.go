@@ -69,7 +69,6 @@ func TestRootRenamedWhileCollecting(t *testing.T) {
 		r.running()
 		pass(10 * time.Second)
 		moved := r.dir + ".moved"
-		t.Cleanup(func() { os.RemoveAll(moved) })
 		r.rename(r.dir, moved)
 		r.mkdir(r.dir)
 		r.write("new.prompt", "new")
@@ -101,7 +100,6 @@ func TestUnmounted(t *testing.T) {
 		r.running()
 		pass(10 * time.Second)
 		disk := r.dir + ".disk"
-		t.Cleanup(func() { os.RemoveAll(disk) })
 		r.rename(r.dir, disk)
 		mount.Store(filepath.Dir(r.dir))
 		r.write("under.prompt", "not to be sent")
@@ -130,7 +128,6 @@ func TestAnswerForAFolderThatIsGone(t *testing.T) {
 		r.running()
 		pass(10 * time.Second)
 		moved := r.dir + ".moved"
-		t.Cleanup(func() { os.RemoveAll(moved) })
 		r.rename(r.dir, moved)
 		pass(5 * time.Minute)
 		if _, err := os.Lstat(moved + "/a.md"); err == nil || r.chat.Calls("read") == 0 {

@@ -40,11 +40,16 @@ func newRig(t *testing.T) *rig {
 // folder makes a temporary folder, in memory where it can: what these tests are
 // about does not need a disk that keeps it, and fsync takes most of their time.
 func folder(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "watch-test-")
+	parent, err := os.MkdirTemp("/dev/shm", "watch-test-")
 	if err != nil {
-		return t.TempDir()
+		parent = t.TempDir()
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	// With a parent of its own, what a test puts beside it goes, too.
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	dir := filepath.Join(parent, "d")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }
 
