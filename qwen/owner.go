@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -85,4 +87,16 @@ func writeDurably(path string, content []byte) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
+}
+
+// Owners lists the ids under which this profile has signed, whatever the
+// account. It needs no lock and answers nothing for a profile that it can't
+// read; it serves information only.
+func Owners(profileDir string) []string {
+	b, err := os.ReadFile(filepath.Join(profileDir, "accounts.json"))
+	owners := map[string]string{}
+	if err != nil || json.Unmarshal(b, &owners) != nil {
+		return nil
+	}
+	return slices.Collect(maps.Values(owners))
 }

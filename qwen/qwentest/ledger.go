@@ -50,6 +50,7 @@ type posted struct {
 type ledger struct {
 	posts      []posted
 	accepted   map[string]int // text -> messages
+	taken      []string       // the texts that became messages, in order
 	elsewhere  []posted       // chat holds the path
 	unread     int
 	violations []string

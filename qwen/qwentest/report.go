@@ -99,3 +99,10 @@ func (e *Entry) post(p posted) {
 	e.RequestIDs = append(e.RequestIDs, p.requestID)
 	e.Times = append(e.Times, p.at)
 }
+
+// Taken lists the texts that became messages, in the order of their arrival.
+func (s *Site) Taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ledger.taken)
+}

@@ -141,6 +141,7 @@ func (c *call) accept(body *sendBody) (turn, bool) {
 		s.ledger.accepted = map[string]int{}
 	}
 	s.ledger.accepted[m.Content]++
+	s.ledger.taken = append(s.ledger.taken, m.Content)
 	return turn{ch, user, answers}, true
 }
 

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"watcher/qwen"
+	"watcher/state"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status DIR...",
+		Short: "Say what is sent, what waits and why",
+		Long: `status reads the folders' files and says where each unfinished job stands. It
+starts no browser, sends nothing and changes nothing, whether or not the program
+runs.`,
+		Example: "  watcher status ~/outbox\n  watcher status --json ~/outbox",
+		Args:    needArgs("folder"),
+		RunE:    func(c *cobra.Command, dirs []string) error { return a.status(c.Context(), dirs, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+// status is what the command prints with --json. The names are stable.
+type statusReport struct {
+	Pause   *pauseRecord   `json:"pause,omitempty"`  // why nothing is sent now
+	Holder  *holderInfo    `json:"holder,omitempty"` // the program that is at work
+	Folders []folderStatus `json:"folders"`
+	Jobs    []jobStatus    `json:"jobs"` // the unfinished ones, by folder and name
+}
+
+type folderStatus struct {
+	Path   string `json:"path"`
+	Done   int    `json:"done"`
+	New    int    `json:"new"`
+	Sent   int    `json:"sent"`
+	Failed int    `json:"failed"`
+	Hold   bool   `json:"hold,omitempty"`  // watcher.hold is there
+	Error  string `json:"error,omitempty"` // it can't be read
+}
+
+type jobStatus struct {
+	File    string `json:"file"`
+	Phase   string `json:"phase"`
+	Age     int    `json:"age,omitempty"` // seconds since it was sent
+	Address string `json:"address,omitempty"`
+	Class   string `json:"class,omitempty"`
+	Reason  string `json:"reason"`         // where it stands, in words
+	Next    string `json:"next,omitempty"` // a command that goes on
+	Changed bool   `json:"changed,omitempty"`
+}
+
+func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
+	profile, err := a.set.profileDir()
+	if err != nil {
+		return err
+	}
+	r := statusReport{Folders: []folderStatus{}, Jobs: []jobStatus{}}
+	if p := loadPause(profile); p.Class != "" {
+		record := pauseRecord(p)
+		r.Pause = &record
+	}
+	r.Holder = whoHolds(ctx, profile)
+	s := &surveyor{app: a, report: &r, owners: qwen.Owners(profile)}
+	for _, dir := range dirs {
+		if err := isFolder(dir); err != nil {
+			return err
+		}
+		s.folder(dir)
+	}
+	if asJSON {
+		return json.NewEncoder(a.stdout).Encode(r)
+	}
+	return a.printStatus(r)
+}
+
+// whoHolds asks the program that uses the profile; nil when there is none.
+func whoHolds(ctx context.Context, profile string) *holderInfo {
+	c, err := callHolder(profile)
+	if err != nil {
+		return nil
+	}
+	defer c.close()
+	if info, err := c.hello(ctx); err == nil {
+		return &info
+	}
+	return nil
+}
+
+// surveyor goes through folders and notes what it sees.
+type surveyor struct {
+	*app
+	report *statusReport
+	owners []string
+}
+
+func (s *surveyor) folder(path string) {
+	f := folderStatus{Path: path}
+	dir, err := state.OpenDir(path, "")
+	var list state.Listing
+	if err == nil {
+		defer dir.Close()
+		list, err = dir.Scan()
+	}
+	if err != nil {
+		f.Error = err.Error()
+		s.report.Folders = append(s.report.Folders, f)
+		return
+	}
+	f.Done, f.Hold = list.Done, list.Hold
+	names := make([]state.Name, 0, len(list.Jobs))
+	for name := range list.Jobs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch list.Jobs[name].Phase() {
+		case state.New:
+			f.New++
+		case state.Sent:
+			f.Sent++
+		case state.Failed:
+			f.Failed++
+		default:
+			continue
+		}
+		s.report.Jobs = append(s.report.Jobs, s.job(dir, name, list))
+	}
+	s.report.Folders = append(s.report.Folders, f)
+	if s.set.recursive {
+		for _, sub := range list.Dirs {
+			s.folder(filepath.Join(path, sub))
+		}
+	}
+}
+
+func (s *surveyor) job(dir *state.Dir, name state.Name, list state.Listing) jobStatus {
+	files := list.Jobs[name]
+	j := jobStatus{
+		File:  filepath.Join(dir.Path(), name.File(state.KindPrompt)),
+		Phase: strings.ToLower(files.Phase().String()),
+	}
+	switch files.Phase() {
+	case state.New:
+		j.Reason = s.whyNot(dir, name, list)
+	case state.Sent:
+		s.sent(&j, dir, name)
+	case state.Failed:
+		failure, err := dir.ReadError(name)
+		j.Class, j.Reason, j.Next, j.Address = failure.Class, failure.Sentence, failure.Command, failure.Address
+		if err != nil {
+			j.Reason = err.Error()
+		}
+	}
+	return j
+}
+
+// whyNot says why a new prompt is not sent, as far as the files tell.
+func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) string {
+	files := list.Jobs[name]
+	pause := ""
+	if p := s.report.Pause; p != nil {
+		pause = "paused: " + p.Class
+	}
+	if why := state.May(files, pause, true); why != "" {
+		return "waiting: " + why
+	}
+	if list.Hold {
+		return "waiting: the folder is held by its watcher.hold"
+	}
+	if s.set.ready && !files.Has(state.KindReady) {
+		return "waiting: its .prompt.ready is not there"
+	}
+	if open, known, err := dir.Writers(name); err == nil && known && open {
+		return "waiting: still being written"
+	}
+	var invalid *state.InvalidError
+	switch _, err := dir.ReadPrompt(name); {
+	case errors.Is(err, state.ErrEmpty):
+		return "waiting: it is empty"
+	case errors.As(err, &invalid):
+		return "cannot be sent: " + invalid.Reason
+	case err != nil:
+		return "waiting: " + err.Error()
+	case s.report.Holder == nil:
+		return "to be sent; no program is at work"
+	}
+	return "to be sent"
+}
+
+// sent says what a marker says.
+func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
+	m, err := dir.Believe(name)
+	if err != nil {
+		j.Reason = "waiting: its marker can't be read: " + err.Error()
+		return
+	}
+	j.Address = m.Address
+	if m.At > 0 {
+		j.Age = max(0, int(time.Since(time.Unix(m.At, 0)).Seconds()))
+	}
+	switch {
+	case m.Address == "":
+		j.Reason = "sent, its chat's address is unknown; the account's chats are looked through"
+	case m.By != "" && !slices.Contains(s.owners, m.By):
+		j.Reason = "waiting: its owner is another program or account"
+	case m.Stage == state.StageReleased:
+		j.Reason = "it may have been sent; its chat is read to find out"
+	default:
+		j.Reason = "waiting for the answer"
+	}
+	p, err := dir.ReadPrompt(name)
+	if err == nil && m.Prompt != "" && p.Sum != m.Prompt {
+		j.Changed = true
+	} else if errors.Is(err, fs.ErrNotExist) {
+		j.Reason += " (the prompt is gone)"
+	}
+}
+
+// printStatus says the same to a person: what is wrong first.
+func (a *app) printStatus(r statusReport) error {
+	var b strings.Builder
+	if p := r.Pause; p != nil {
+		fmt.Fprintf(&b, "PAUSED (%s): %s\n", p.Class, p.Reason)
+		if p.Hint != "" {
+			fmt.Fprintf(&b, "  what to do: %s\n", p.Hint)
+		}
+		fmt.Fprintf(&b, "  next try: %s\n", p.Until.Local().Format(time.DateTime))
+	}
+	if h := r.Holder; h != nil {
+		fmt.Fprintf(&b, "at work: watcher %s, process %d\n", h.Command, h.PID)
+	} else {
+		fmt.Fprintln(&b, "no program is at work on this profile")
+	}
+	for _, f := range r.Folders {
+		fmt.Fprintf(&b, "%s: %d done, %d sent, %d new, %d failed", f.Path, f.Done, f.Sent, f.New, f.Failed)
+		if f.Hold {
+			b.WriteString("; held by watcher.hold")
+		}
+		if f.Error != "" {
+			fmt.Fprintf(&b, "; cannot be read: %s", f.Error)
+		}
+		b.WriteByte('\n')
+	}
+	for _, j := range r.Jobs {
+		fmt.Fprintf(&b, "  %-7s %s: %s", j.Phase, j.File, j.Reason)
+		if j.Age > 0 {
+			fmt.Fprintf(&b, "; sent %s ago", seconds(time.Duration(j.Age)*time.Second))
+		}
+		if j.Changed {
+			b.WriteString("; changed after it was sent")
+		}
+		if j.Next != "" {
+			fmt.Fprintf(&b, "; to go on: %s", j.Next)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
