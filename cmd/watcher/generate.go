@@ -20,6 +20,7 @@ import (
 type generate struct {
 	*app
 	json bool
+	hold bool // leave name.prompt.hold behind on 1
 	wait waitFlag
 }
 
@@ -84,6 +85,7 @@ else 0.`,
 		RunE: func(c *cobra.Command, args []string) error { return g.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&g.json, "json", false, "print one JSON object a line")
+	c.Flags().BoolVar(&g.hold, "hold-on-1", false, "on 1 make name.prompt.hold, so that nothing sends it later while another engine does")
 	c.Flags().Var(&g.wait, "wait", "stay until each is done or failed, at most so long")
 	c.Flags().Lookup("wait").NoOptDefVal = "true"
 	return c

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"watcher/state"
 	"watcher/watch"
 )
 
@@ -30,6 +31,11 @@ func (g *generate) report(ctx context.Context, results []watch.Result) error {
 	codes := make([]int, len(results))
 	for i, r := range results {
 		codes[i] = codeOfOutcome(r.Outcome)
+		if g.hold && codes[i] == codeSwitch {
+			if err := each([]string{r.File}, touch, state.KindHold); err != nil {
+				return err
+			}
+		}
 		if g.json {
 			g.printJSON(r, codes[i])
 		} else {
