@@ -45,7 +45,7 @@ func startBrowser(ctx context.Context, o *Options, site origin) (*chromium, erro
 	if err != nil {
 		return nil, err
 	}
-	way, err := newProxy(site.hostPort(), dial)
+	way, err := newProxy(site.hostPort(), dial, sameUser)
 	if err != nil {
 		return nil, err
 	}

@@ -31,10 +31,10 @@ func ParseCookies(r io.Reader) ([]Cookie, error) {
 	if err != nil {
 		return nil, fail(KindInvalid, op, "%w", err)
 	}
-	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	var cookies []Cookie
-	if bytes.HasPrefix(b, []byte("[")) || bytes.HasPrefix(b, []byte("{")) {
-		cookies, err = parseCookiesJSON(b)
+	if first := bytes.TrimSpace(b); bytes.HasPrefix(first, []byte("[")) || bytes.HasPrefix(first, []byte("{")) {
+		cookies, err = parseCookiesJSON(first)
 	} else {
 		cookies, err = parseCookiesText(b)
 	}

@@ -57,13 +57,14 @@ type tunnel struct {
 	cut      bool
 }
 
-// newProxy listens on a free loopback port. The proxy starts closed.
-func newProxy(site string, dial dialFunc) (*proxy, error) {
+// newProxy listens on a free loopback port. The proxy starts closed. owner
+// says whether a connection comes from somebody who may use it.
+func newProxy(site string, dial dialFunc, owner func(net.Conn) bool) (*proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fail(KindBrowser, "open the browser's way out", "%w", err)
 	}
-	p := &proxy{site: site, ln: ln, dial: dial, owner: sameUser, tunnels: map[*tunnel]struct{}{}}
+	p := &proxy{site: site, ln: ln, dial: dial, owner: owner, tunnels: map[*tunnel]struct{}{}}
 	p.wg.Go(p.accept)
 	return p, nil
 }

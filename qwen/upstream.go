@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -31,10 +33,8 @@ func upstreamDialer() (dialFunc, error) {
 		env.HTTPSProxy = firstEnv("ALL_PROXY", "all_proxy")
 	}
 	choose := env.ProxyFunc()
-	if env.HTTPSProxy != "" {
-		if _, err := choose(&url.URL{Scheme: "https", Host: "example.com"}); err != nil {
-			return nil, fail(KindUnreachable, "read HTTPS_PROXY", "%w", err)
-		}
+	if err := understood(*env); err != nil {
+		return nil, err
 	}
 	return func(ctx context.Context, hostPort string) (net.Conn, error) {
 		via, err := choose(&url.URL{Scheme: "https", Host: hostPort})
@@ -47,6 +47,25 @@ func upstreamDialer() (dialFunc, error) {
 		return dialVia(ctx, via, hostPort)
 	}, nil
 }
+
+// understood is an error when the environment names a proxy that can't be read:
+// it would be passed by without a word, and the site be asked directly.
+func understood(env httpproxy.Config) error {
+	if env.HTTPSProxy == "" {
+		return nil
+	}
+	env.NoProxy = ""
+	via, err := env.ProxyFunc()(&url.URL{Scheme: "https", Host: "site.example"})
+	if err != nil || via == nil || via.Hostname() == "" || strings.Trim(via.Path, "/") != "" || !slices.Contains(proxySchemes, via.Scheme) {
+		e := fail(KindUnreachable, "read the proxy of the environment", "HTTPS_PROXY or ALL_PROXY is not an address")
+		e.Advice = "write it as http://host:port or socks5://host:port"
+		return e
+	}
+	return nil
+}
+
+// proxySchemes are the kinds of proxies that are understood.
+var proxySchemes = []string{"http", "socks5", "socks5h"}
 
 func firstEnv(names ...string) string {
 	for _, name := range names {
