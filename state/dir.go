@@ -2,9 +2,11 @@ package state
 
 import (
 	"fmt"
+	"hash/maphash"
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +23,10 @@ type Dir struct {
 	file  *os.File
 	conn  syscall.RawConn
 	hook  func(step string) error
+	seed  maphash.Seed
+
+	mu   sync.Mutex
+	keys *keys // of the last scan; nil before the first
 }
 
 // Option changes how a [Dir] works.
@@ -45,7 +51,7 @@ func OpenDir(path, owner string, opts ...Option) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder %q: %w", path, err)
 	}
-	d := &Dir{path: abs, owner: owner[:min(len(owner), 8)]}
+	d := &Dir{path: abs, owner: owner[:min(len(owner), 8)], seed: maphash.MakeSeed()}
 	for _, o := range opts {
 		o(d)
 	}

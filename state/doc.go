@@ -20,7 +20,7 @@
 //
 // What was put aside is NAME.md.url.1, NAME.md.1 and so on. Names that begin
 // with a dot are never a job's; the program's temporary files are among them
-// (.watcher-OWNER-RANDOM.tmp).
+// (.watcher-OWNER-RANDOM.tmp), and the witness of a notice ([WitnessFile]).
 //
 // [Parse] and [Name.File] are inverses: no suffix is the end of another one,
 // so that a file belongs to one job and two jobs never share a file. The job

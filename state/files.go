@@ -118,18 +118,6 @@ func (d *Dir) removeFile(file string) error {
 	return nil
 }
 
-// WritePaused puts up the folder's watcher.paused, the notice why nothing is
-// sent, in the place of an older one.
-func (d *Dir) WritePaused(text string) error {
-	if err := d.replace(PausedFile, []byte(text)); err != nil {
-		return d.fail("write", PausedFile, err)
-	}
-	return nil
-}
-
-// ClearPaused takes the notice down. It is no error when there is none.
-func (d *Dir) ClearPaused() error { return d.removeFile(PausedFile) }
-
 // Sweep removes the temporary files that this owner left behind, and only
 // those; it tells how many. Call it at start-up, holding the profile's lock:
 // a write that is under way would lose its temporary file, and fail.

@@ -12,6 +12,10 @@ type Listing struct {
 	// Jobs are those that ask for something: every phase but Absent and
 	// Done, and a Done job with a .retry or a .cancel.
 	Jobs map[Name]Files
+	// Lost are jobs that had a marker when this Dir was scanned before, and of
+	// which now the prompt alone is left: nothing says any more that they were
+	// sent. Each is told once. One whose marker was retired is not among them.
+	Lost []Name
 	// Done counts the answers whose prompt or marker is still there.
 	Done int
 	// Dirs are the real subfolders, without dot names and symbolic links.
@@ -27,7 +31,7 @@ type Listing struct {
 // meanwhile may be missed: before a send, [Dir.Lookup] has to be asked.
 func (d *Dir) Scan() (Listing, error) {
 	var l Listing
-	jobs := newTable()
+	jobs := newTable(d.seed)
 	err := d.list(func(base []byte, typ uint8) error {
 		stem, k, ok := split(base)
 		switch {
@@ -44,6 +48,9 @@ func (d *Dir) Scan() (Listing, error) {
 	})
 	if err == nil {
 		l.Jobs, l.Done, err = d.jobs(jobs)
+	}
+	if err == nil {
+		l.Lost, err = d.compare(jobs)
 	}
 	if err != nil {
 		return Listing{}, d.fail("list", ".", err)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"os"
 	"path/filepath"
@@ -161,7 +162,7 @@ func TestScanWithoutTypes(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	must(t, os.Mkdir(filepath.Join(dir, "folder.prompt"), 0o755))
 	var l Listing
-	jobs := newTable()
+	jobs := newTable(maphash.MakeSeed())
 	for _, base := range []string{"x.prompt", "other", "sub", "folder.prompt", "vanished.prompt", "vanished", ".hidden"} {
 		stem, k, ok := split([]byte(base))
 		if ok {

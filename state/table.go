@@ -10,8 +10,9 @@ import (
 // that was unfinished at the moment it was seen.
 //
 // Jobs are told apart by a 64-bit hash of their name, seeded afresh for each
-// scan. Two jobs of one hash would be taken for one (once in 10^7 scans of a
-// million jobs) and be told apart by the next scan.
+// [Dir], so that two scans can be compared. Two jobs of one hash would be taken
+// for one (once in 10^7 folders of a million jobs) until the folder is opened
+// again.
 type table struct {
 	seed  maphash.Seed
 	slots []slot // a power of two of them, at most three quarters in use
@@ -27,8 +28,8 @@ type slot struct {
 
 const chunkBits = 16
 
-func newTable() *table {
-	t := &table{seed: maphash.MakeSeed(), slots: make([]slot, 64)}
+func newTable(seed maphash.Seed) *table {
+	t := &table{seed: seed, slots: make([]slot, 64)}
 	t.grow()
 	t.names[0] = append(t.names[0], 0) // so that no name is at 0
 	return t

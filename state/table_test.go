@@ -2,13 +2,14 @@ package state
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"testing"
 )
 
 // More jobs than one chunk and than the first slots hold, longest names too.
 func TestTable(t *testing.T) {
-	tab := newTable()
+	tab := newTable(maphash.MakeSeed())
 	name := func(i int) string { return fmt.Sprint(i, strings.Repeat("n", i%780)) }
 	const jobs = 1500
 	for _, k := range []Kind{KindAnswer, KindPrompt, KindMarker} { // in an order that is no use
