@@ -21,6 +21,7 @@ type Site struct {
 
 	NewChat     string `json:"new_chat"`    // path: POST makes a chat
 	Completions string `json:"completions"` // path: POST carries a prompt
+	StopAnswer  string `json:"stop_answer"` // path: POST ends the answer of ?chat_id=
 	Chat        string `json:"chat"`        // path prefix: GET reads one chat
 	List        string `json:"list"`        // path: GET lists chats, ?page=N
 	Account     string `json:"account"`     // path: GET says who is logged in
@@ -46,6 +47,7 @@ func DefaultSite() Site {
 		Auth:        "/auth",
 		NewChat:     "/api/v2/chats/new",
 		Completions: "/api/v2/chat/completions",
+		StopAnswer:  "/api/v2/chat/completions/stop",
 		Chat:        "/api/v2/chats/",
 		List:        "/api/v2/chats/",
 		Account:     "/api/v1/auths/",
