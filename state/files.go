@@ -87,8 +87,15 @@ func (d *Dir) ReadError(n Name) (Failure, error) {
 
 // Hold makes an empty .prompt.hold, so that the job is not sent until a person
 // removes it. It is no error when there is one.
-func (d *Dir) Hold(n Name) error {
-	if err := d.writeNew(n, KindHold, ""); !errors.Is(err, ErrExists) {
+func (d *Dir) Hold(n Name) error { return d.Ask(n, KindHold) }
+
+// Ask makes an empty control file (.hold, .cancel, .retry), as a user's touch
+// does; other kinds it refuses. It is no error when there is one.
+func (d *Dir) Ask(n Name, k Kind) error {
+	if k != KindHold && k != KindCancel && k != KindRetry {
+		return d.fail("write", n.File(k), errors.New("only a .hold, .cancel or .retry asks for something"))
+	}
+	if err := d.writeNew(n, k, ""); !errors.Is(err, ErrExists) {
 		return err
 	}
 	return nil

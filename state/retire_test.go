@@ -246,3 +246,23 @@ func TestSweep(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// Ask makes the files that a user makes, and no others.
+func TestAsk(t *testing.T) {
+	d := open(t, memDir(t), ownerA)
+	for _, k := range []Kind{KindHold, KindCancel, KindRetry} {
+		must(t, d.Ask("x", k))
+		must(t, d.Ask("x", k)) // as touch does
+		if got := content(t, d.Path(), Name("x").File(k)); got != "" {
+			t.Errorf("%s: %q", Name("x").File(k), got)
+		}
+	}
+	for _, k := range []Kind{KindPrompt, KindMarker, KindAnswer, KindError, KindReady} {
+		if d.Ask("x", k) == nil {
+			t.Errorf("%s was made", Name("x").File(k))
+		}
+	}
+	if d.Ask("../x", KindHold) == nil {
+		t.Error("a name with a slash")
+	}
+}

@@ -93,7 +93,12 @@ func (l *loop) release(why string) {
 
 // told writes the lines about a report that are the job's own.
 func (l *loop) told(j *job, r report) {
-	if r.note != "" {
+	switch {
+	case r.order.verb == retry && r.trouble != nil:
+		l.say(j, "its .prompt.retry waits: "+r.trouble.text)
+	case r.order.verb == retry && r.wrote:
+		l.line(zerolog.InfoLevel, j).Str("reason", r.note).Msg("retry")
+	case r.note != "":
 		l.say(j, r.note)
 	}
 	if r.order.verb == prove && r.marker != nil && r.marker.Stage == state.StageSent && j.phase() == state.Sent {

@@ -141,11 +141,13 @@ func (l *loop) answerAll(now time.Time) {
 func (l *loop) over(k *ask, o Outcome, now time.Time) bool {
 	j := l.jobOf(k)
 	switch {
-	case j == nil || o == Done || o == Failed:
+	case j == nil || (o == Done || o == Failed) && !j.asks():
 		return true
 	case l.busy(j):
 		return !k.stay && !now.Before(k.at.Add(l.cfg.Patience))
-	case k.wait:
+	case j.asks() && j.action.verb >= cancel:
+		return !k.wait && !now.Before(k.at.Add(l.cfg.Patience))
+	case k.wait && o != Done && o != Failed:
 		return o == CannotSend
 	case j.phase() == state.New:
 		return l.overNew(k, j, o, now)

@@ -34,6 +34,11 @@ type Chat interface {
 	// Find returns the addresses of the account's recent chats whose first
 	// message is exactly the prompt, newest first.
 	Find(ctx context.Context, prompt string) ([]string, error)
+
+	// Stop asks the site to end the answer that it is writing in the chat;
+	// message is our message's id if known. Best effort: what came of it, the
+	// next Read shows. It opens no address outside the site.
+	Stop(ctx context.Context, address, message string) error
 }
 
 // Turn is what one read of a chat showed. It is an alias of an unnamed struct

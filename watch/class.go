@@ -93,6 +93,7 @@ type trouble struct {
 	hint   string
 	until  time.Time
 	person bool // waiting alone changes nothing
+	again  bool // of a sent job: only a new send can bring an answer
 }
 
 // troubleOf reads a chat's error. One without a Fault is counted as the

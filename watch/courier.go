@@ -2,14 +2,7 @@ package watch
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"watcher/state"
 )
@@ -33,6 +26,8 @@ type order struct {
 	marker   state.Marker
 	doubt    doubt
 	patience patience
+	owner    string // the chat's, as far as it was asked
+	mute     bool   // the chat cannot be asked now
 }
 
 // report is what came of an order.
@@ -75,6 +70,10 @@ func (c *courier) do(ctx context.Context, o order) report {
 		c.send(ctx, &r)
 	case prove, collect, find:
 		c.attend(ctx, &r)
+	case cancel:
+		c.cancel(ctx, &r)
+	case retry:
+		c.retry(ctx, &r)
 	}
 	r.ended = time.Now()
 	if ctx.Err() != nil && r.spoke == rest {
@@ -109,6 +108,8 @@ func (c *courier) attend(ctx context.Context, r *report) {
 		c.collect(ctx, r)
 	case find:
 		c.find(ctx, r)
+	case cancel:
+		c.halt(ctx, r)
 	}
 }
 
@@ -126,67 +127,4 @@ func (c *courier) compare(r *report) {
 	}
 	r.seen = p.ID
 	r.changed = o.marker.Prompt != "" && p.Sum != o.marker.Prompt
-}
-
-// fail writes the .md.err and makes the job's failure the report's.
-func (c *courier) fail(r *report, t *trouble, prompt, address, partial string) {
-	o := &r.order
-	f := state.Failure{
-		Sentence: sentence(t),
-		Class:    t.class,
-		Prompt:   prompt,
-		Address:  address,
-		When:     time.Now(),
-		Command:  c.command(o, t.class, address != ""),
-		Partial:  partial,
-	}
-	err := o.dir.WriteError(o.name, f)
-	if err != nil && !errors.Is(err, state.ErrExists) {
-		r.trouble, r.folder = diskTrouble(err), true
-		return
-	}
-	r.failed, r.wrote = t, true
-}
-
-// command is what to type to go on: with a marker, one more look at the chat;
-// without one, or when nobody can tell, a new send.
-func (c *courier) command(o *order, class string, marked bool) string {
-	file := func(k state.Kind) string { return quote(filepath.Join(o.dir.Path(), o.name.File(k))) }
-	cmd := "rm -- " + file(state.KindError)
-	if marked && (class == ClassAmbiguous || class == ClassGone || class == ClassFiltered) {
-		cmd += " " + file(state.KindMarker)
-	}
-	return cmd
-}
-
-func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// sentence is a trouble on one line, with what can be done.
-func sentence(t *trouble) string {
-	s := strings.TrimSpace(strings.ReplaceAll(t.text, "\n", " "))
-	if t.hint != "" {
-		s += "; " + t.hint
-	}
-	return s
-}
-
-// quote makes a path one word of a POSIX shell, or of bash where it holds
-// bytes that no terminal shows.
-func quote(path string) string {
-	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	var b strings.Builder
-	b.WriteString("$'")
-	for i := range len(path) {
-		switch ch := path[i]; {
-		case ch == '\'' || ch == '\\':
-			b.WriteString(`\` + string(rune(ch)))
-		case ch < ' ' || ch >= 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, ch)
-		default:
-			b.WriteByte(ch)
-		}
-	}
-	return b.String() + "'"
 }

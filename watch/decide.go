@@ -17,21 +17,24 @@ const (
 	prove               // released by us: find out whether it left
 	collect             // read the chat
 	find                // sent, address unknown: look for the chat
+	cancel              // a .cancel: end the job
+	retry               // a .retry: put aside what says that it was sent
 )
 
 func (v verb) String() string {
-	return [...]string{"rest", "wait", "send", "prove", "collect", "find"}[v]
+	return [...]string{"rest", "wait", "send", "prove", "collect", "find", "cancel", "retry"}[v]
 }
 
-// talks reports whether the verb needs the chat.
-func (v verb) talks() bool { return v >= send }
+// acts reports whether the verb is an order for the courier.
+func (v verb) acts() bool { return v >= send }
 
 // action is a decision and its reason, for the log and for callers.
 type action struct {
 	verb   verb
-	at     time.Time // not before; zero means now for a verb that talks, and "when something changes" for wait
+	at     time.Time // not before; zero means now for a verb that acts, and "when something changes" for wait
 	reason string
-	queue  bool // the reason is the queue's, not the job's: it is not logged per job
+	queue  bool   // the reason is the queue's, not the job's: it is not logged per job
+	note   string // one more thing to say to people
 }
 
 // Reasons that callers and tests compare.
@@ -68,11 +71,23 @@ type view struct {
 	confirmed bool      // this process saw the send succeed
 	exempt    bool      // a known refusal: read at once, pause or not
 	due       time.Time // of the next read
+
+	// For a control file.
+	askedAt time.Time     // when it was first seen
+	askAt   time.Time     // not to be taken up before
+	grace   time.Duration // that a marker's owner has to take up a .cancel
 }
 
 // decide is the state machine: one switch over the phases. It looks at nothing
 // but the view and changes nothing.
 func decide(v view) action {
+	if v.files.Has(state.KindCancel) || v.files.Has(state.KindRetry) {
+		return decideControl(v)
+	}
+	return decidePhase(v)
+}
+
+func decidePhase(v view) action {
 	switch v.files.Phase() {
 	case state.New:
 		return decideNew(v)

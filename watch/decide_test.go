@@ -40,8 +40,6 @@ func TestDecide(t *testing.T) {
 
 		{"new", view{files: prompt}, send, time.Time{}, "settled"},
 		{"held", view{files: prompt.With(state.KindHold)}, wait, time.Time{}, ".prompt.hold"},
-		{"cancelled", view{files: prompt.With(state.KindCancel)}, wait, time.Time{}, ".prompt.cancel"},
-		{"retry", view{files: prompt.With(state.KindRetry)}, wait, time.Time{}, ".prompt.retry"},
 		{"not ready", view{files: prompt, wantsReady: true}, wait, time.Time{}, ".prompt.ready"},
 		{"ready", view{files: prompt.With(state.KindReady), wantsReady: true}, send, time.Time{}, ""},
 		{"unsettled", view{files: prompt, unsettled: reasonOpen}, wait, time.Time{}, reasonOpen},

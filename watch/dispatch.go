@@ -16,11 +16,14 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 			continue
 		}
 		for _, j := range f.jobs {
-			if l.busy(j) || j.phase() == state.Sent && !j.believed {
+			if l.busy(j) || j.needsMarker() && !j.believed {
 				continue
 			}
 			j.action = decide(l.view(j, now, unanswered))
 			a := j.action
+			if a.note != "" {
+				l.say(j, a.note)
+			}
 			switch {
 			case a.verb == wait && !a.queue:
 				// That a new file has to settle goes without saying.
@@ -29,7 +32,7 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 				}
 			case a.verb == send:
 				sendNext = firstToSend(sendNext, j)
-			case a.verb.talks() && !a.at.After(now):
+			case a.verb.acts() && !a.at.After(now):
 				readNext = firstToRead(readNext, j)
 			}
 			if a.at.After(now) {
@@ -60,6 +63,7 @@ func (l *loop) view(j *job, now time.Time, unanswered int) view {
 		brake:  l.brake.Pause,
 		marker: j.marker, owner: l.owner, confirmed: j.doubt.confirmed,
 		exempt: j.doubt.refusal != nil && !j.doubt.empty.IsZero(), due: j.due,
+		askedAt: j.askedAt, askAt: later(j.askAt, j.folder.brake.Until), grace: l.cfg.Grace,
 	}
 	if v.brake.Class == "" && j.phase() == state.New {
 		v.brake = j.folder.brake.Pause
@@ -102,8 +106,15 @@ func firstToSend(a, b *job) *job {
 	return b
 }
 
-// firstToRead is the job that waited longest for its read.
+// firstToRead is the job that waited longest for its read. What a person asked
+// for comes before all.
 func firstToRead(a, b *job) *job {
+	if a != nil && (a.action.verb >= cancel) != (b.action.verb >= cancel) {
+		if a.action.verb >= cancel {
+			return a
+		}
+		return b
+	}
 	if a == nil || b.due.Before(a.due) || b.due.Equal(a.due) && b.label() < a.label() {
 		return b
 	}
@@ -114,7 +125,7 @@ func firstToRead(a, b *job) *job {
 func (l *loop) hand(j *job) {
 	v := j.action.verb
 	o := order{verb: v, dir: j.folder.dir, name: j.name, settled: j.glance, seen: j.seen, changed: j.changed, row: l.row,
-		marker: j.marker, doubt: j.doubt, patience: j.patience}
+		marker: j.marker, doubt: j.doubt, patience: j.patience, owner: l.owner, mute: l.mute(time.Now())}
 	l.working, l.current, l.job = true, o, j
 	l.lastRead = v != send
 	if v == send {

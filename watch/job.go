@@ -45,6 +45,10 @@ type job struct {
 	// While Failed.
 	checked state.Identity // the prompt as compared with the .md.err
 
+	// While a .cancel or .retry is there.
+	askedAt time.Time // this process first saw it
+	askAt   time.Time // not to be taken up before; zero: now
+
 	said map[string]bool // reasons that were logged in this phase, once each
 }
 
@@ -52,6 +56,15 @@ type job struct {
 func (j *job) label() string { return filepath.Join(j.folder.path, string(j.name)) }
 
 func (j *job) phase() state.Phase { return j.files.Phase() }
+
+// asks reports whether a control file waits to be acknowledged.
+func (j *job) asks() bool { return j.files.Has(state.KindCancel) || j.files.Has(state.KindRetry) }
+
+// needsMarker reports whether a decision about the job depends on what its
+// marker says.
+func (j *job) needsMarker() bool {
+	return j.phase() == state.Sent || j.files.Has(state.KindMarker) && j.files.Has(state.KindRetry)
+}
 
 // glimpse takes one look at a new prompt that has not settled. Two looks that
 // are a settle time apart must see the same file, and nobody may have it open
@@ -145,6 +158,12 @@ func (j *job) enter(files state.Files, now time.Time) {
 	was := j.phase()
 	changed := files != j.files
 	j.files = files
+	switch {
+	case !j.asks():
+		j.askedAt, j.askAt = time.Time{}, time.Time{}
+	case j.askedAt.IsZero():
+		j.askedAt = now
+	}
 	if changed && j.phase() == state.New {
 		j.said = nil // a hold that comes back is news again
 	}
@@ -152,9 +171,12 @@ func (j *job) enter(files state.Files, now time.Time) {
 		return
 	}
 	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, entered: now, said: j.said, repeats: j.repeats,
-		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length}
+		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length, askedAt: j.askedAt, askAt: j.askAt}
 	if files.Has(state.KindMarker) {
 		fresh.marker = j.marker // for the log; it is read again if it is needed
+	}
+	if was == state.Failed {
+		fresh.banned = false // a person took the .md.err away, which says why it was not to be sent
 	}
 	*j = fresh
 	switch j.phase() {

@@ -42,13 +42,16 @@ func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	case r == nil && j.phase() == state.New && j.unsettled != "" && j.unsettled != reasonChanging && now.Before(j.lookAt):
 		j.lookAt = now // something may have changed: no need to be patient
 	}
-	switch j.phase() {
-	case state.Sent:
+	if j.needsMarker() {
 		l.believe(j)
+	}
+	switch j.phase() {
 	case state.Failed:
-		l.void(j, now)
+		if !j.asks() {
+			l.void(j, now)
+		}
 	case state.Absent, state.Done:
-		if !l.asked(j) {
+		if !l.asked(j) && (j.phase() == state.Absent || !j.asks()) {
 			delete(j.folder.jobs, j.name)
 		}
 	}
@@ -66,6 +69,9 @@ func (l *loop) entered(j *job, was state.Phase, now time.Time) {
 		e.AnErr("err", err).Str("class", f.Class).Str("address", f.Address).Str("reason", f.Sentence).Msg("failed")
 		l.progress(j, "failed")
 	case state.Done:
+		if was == state.Absent && j.asks() {
+			return // answered long ago
+		}
 		l.address(e, j).Msg("answered")
 		l.progress(j, "done")
 	case state.Absent:

@@ -38,7 +38,7 @@ func (c *courier) look(ctx context.Context, r *report) {
 	r.doubt, what, r.next = r.doubt.judge(t, began, time.Now(), c.cfg.Grace, c.cfg.gap(), c.cfg.Poll)
 	switch what {
 	case itLeft:
-		c.left(r, t.Message, "")
+		c.left(r, t.Message)
 	case itNeverLeft:
 		refusal := r.doubt.refusal
 		if c.retire(r, m) && refusal != nil {
@@ -53,13 +53,15 @@ func (c *courier) look(ctx context.Context, r *report) {
 
 // left writes down that the prompt did leave, and ends the job if the site
 // refused it all the same.
-func (c *courier) left(r *report, message, partial string) {
+func (c *courier) left(r *report, message string) {
 	r.doubt.confirmed = true
 	if !c.advance(r, r.order.marker, message) {
 		return
 	}
 	if t := r.doubt.refusal; t != nil && endsJob(t.class) {
-		c.fail(r, t, r.order.marker.Prompt, r.order.marker.Address, partial)
+		end := *t
+		end.again = true
+		c.failSent(r, &end, "")
 	}
 }
 
@@ -70,7 +72,7 @@ func (c *courier) lookFailed(r *report, err error) {
 	switch {
 	case t.class == ClassFiltered || t.class == ClassGeneration:
 		r.spoke, r.doubt.refusal = collect, t
-		c.left(r, "", "")
+		c.left(r, "")
 	case endsJob(t.class):
 		r.spoke, r.note = collect, "cannot tell yet whether it was sent: "+t.text
 		c.giveUp(r)
@@ -81,10 +83,9 @@ func (c *courier) lookFailed(r *report, err error) {
 
 // giveUp ends a doubtful job that is too old, right after a read.
 func (c *courier) giveUp(r *report) {
-	m := r.order.marker
 	if r.doubt.confirmed || r.patience.verdict(time.Now(), 1<<62) == "" {
 		return
 	}
-	c.fail(r, jobTrouble(ClassAmbiguous, "nobody can tell whether this prompt was sent; look at its chat before you "+
-		"send it again"), m.Prompt, m.Address, "")
+	c.failSent(r, &trouble{class: ClassAmbiguous, again: true,
+		text: "nobody can tell whether this prompt was sent; look at its chat before you send it again"}, "")
 }

@@ -34,7 +34,6 @@ func (c *courier) collect(ctx context.Context, r *report) {
 }
 
 func (c *courier) verdict(r *report, now time.Time, partial string) {
-	m := r.order.marker
 	class := r.patience.verdict(now, c.cfg.Stall)
 	text := fmt.Sprintf("the answer did not grow for %v", c.cfg.Stall)
 	switch class {
@@ -43,8 +42,7 @@ func (c *courier) verdict(r *report, now time.Time, partial string) {
 	case ClassExpired:
 		text = fmt.Sprintf("there is no whole answer after %v", c.cfg.Expire)
 	}
-	c.fail(r, &trouble{class: class, text: text, hint: "look at the chat; delete this file to go on waiting"},
-		m.Prompt, m.Address, partial)
+	c.failSent(r, &trouble{class: class, text: text, hint: "look at the chat; delete this file to go on waiting"}, partial)
 }
 
 // collectFailed sorts a read that failed. A chat that is gone may be another
@@ -69,7 +67,8 @@ func (c *courier) collectFailed(ctx context.Context, r *report, t *trouble) {
 		return
 	}
 	r.spoke = collect
-	c.fail(r, t, m.Prompt, m.Address, "")
+	t.again = t.class != ClassInvalid // that is the address: it can be corrected
+	c.failSent(r, t, "")
 }
 
 // answer writes the answer, unless the folder says that nobody waits for it.
@@ -132,6 +131,6 @@ func (c *courier) lost(r *report, why string) {
 		r.next = end
 		return
 	}
-	c.fail(r, jobTrouble(ClassAmbiguous, "the prompt was sent, but its chat cannot be told: "+why+
-		"; put the chat's address into the .md.url by hand"), r.order.marker.Prompt, "", "")
+	c.failSent(r, jobTrouble(ClassAmbiguous, "the prompt was sent, but its chat cannot be told: "+why+
+		"; put the chat's address into the .md.url by hand, or send it again"), "")
 }

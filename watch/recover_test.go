@@ -99,7 +99,7 @@ func TestAmbiguous(t *testing.T) {
 		}
 		pass(2 * time.Hour)
 		f := r.failed("a", watch.ClassAmbiguous)
-		if want := "rm -- '" + r.path("a.md.err") + "' '" + r.path("a.md.url") + "'"; f.Command != want || f.Address == "" {
+		if want := "touch -- '" + r.path("a.prompt.retry") + "'"; f.Command != want || f.Address == "" {
 			t.Errorf("failure = %+v, want command %s", f, want)
 		}
 		if r.chat.Calls("send") != 1 {

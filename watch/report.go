@@ -64,6 +64,11 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 	if r.turn != nil {
 		j.length = utf8.RuneCountInString(r.turn.Text)
 	}
+	if r.order.verb >= cancel && j.asks() {
+		if j.askAt = r.next; r.trouble != nil {
+			j.askAt = now.Add(jitter(poll))
+		}
+	}
 	switch j.phase() {
 	case state.New:
 		if r.wait != "" {

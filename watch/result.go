@@ -76,7 +76,22 @@ func (l *loop) result(k *ask) Result {
 	case state.Sent:
 		l.resultSent(&r, k, j)
 	}
+	if j.asks() {
+		l.resultAsked(&r, j)
+	}
 	return r
+}
+
+// resultAsked adds what became of a control file that is still there.
+func (l *loop) resultAsked(r *Result, j *job) {
+	switch {
+	case j.action.verb >= cancel:
+		r.Outcome, r.Class, r.Reason, r.Next = InProgress, "", j.action.reason, l.cfg.Poll
+	case j.action.note != "":
+		r.Reason = j.action.note
+	case j.phase() == state.Done:
+		r.Reason = j.action.reason
+	}
 }
 
 func (l *loop) resultNew(r *Result, j *job) {

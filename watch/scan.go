@@ -28,9 +28,7 @@ func (l *loop) list(f *folder, now time.Time) error {
 		}
 	}
 	for name, files := range found.Jobs {
-		if files.Phase() != state.Done {
-			l.see(f, name, files, now)
-		}
+		l.see(f, name, files, now)
 	}
 	l.descend(f, found.Dirs, now)
 	return nil

@@ -23,14 +23,14 @@ const alteredRow = 3
 func (c *courier) send(ctx context.Context, r *report) {
 	o := &r.order
 	if err := o.name.Check(); err != nil {
-		c.fail(r, jobTrouble(ClassInvalid, err.Error()), "", "", "")
+		c.fail(r, jobTrouble(ClassInvalid, err.Error()), "", nil, "")
 		return
 	}
 	p, err := o.dir.ReadPrompt(o.name)
 	if err != nil {
 		t, why := readTrouble(err)
 		if r.wait = why; t != nil {
-			c.fail(r, t, "", "", "")
+			c.fail(r, t, "", nil, "")
 		}
 		return
 	}

@@ -19,7 +19,7 @@ func (c *courier) sent(ctx context.Context, r *report, e *envelope, message stri
 		// The driver broke its promise. Nothing on the disk says so, and a
 		// second try would be a second send.
 		c.fail(r, jobTrouble(ClassAmbiguous, "the prompt may have left before its marker was written; look at the "+
-			"account's chats before you send it again"), e.prompt.Sum, "", "")
+			"account's chats before you send it again"), e.prompt.Sum, nil, "")
 		r.banned = true
 	case left:
 		r.trouble, r.marker = troubleOf(err), m
@@ -128,7 +128,7 @@ func (c *courier) ends(r *report, prompt string) {
 	}
 	if endsJob(t.class) {
 		r.trouble = nil
-		c.fail(r, t, prompt, "", "")
+		c.fail(r, t, prompt, nil, "")
 	}
 }
 

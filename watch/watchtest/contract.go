@@ -190,3 +190,21 @@ func (s *suite) cancelled() {
 	s.whole(s.send("in time"))
 	s.taken("in time")
 }
+
+func (s *suite) stop() {
+	c := s.send("stop me too late")
+	want := s.whole(c).Text
+	// Whether the site minds being asked is its own affair.
+	if err := s.Chat.Stop(s.ctx, c.address, c.message); err != nil && watch.FaultOf(err) == nil {
+		s.t.Errorf("Stop = %v, which has no class", err)
+	}
+	if turn := s.whole(c); turn.Text != want {
+		s.t.Errorf("after a stop the answer is %s, was %s", short(turn.Text), short(want))
+	}
+	for _, address := range []string{"", "x", "https://elsewhere.example/c/00000000-0000-4000-8000-000000000000"} {
+		if err := s.Chat.Stop(s.ctx, address, ""); err == nil {
+			s.t.Errorf("Stop(%q) succeeded", address)
+		}
+	}
+	s.taken("stop me too late")
+}

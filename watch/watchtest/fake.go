@@ -39,7 +39,7 @@ type Fake struct {
 	ledger []Post
 	script func(prompt string, nth int) Plan
 	owner  string
-	down   map[string]error // "owner", "send", "read", "find" -> error
+	down   map[string]error // "owner", "send", "read", "find", "stop" -> error
 	calls  map[string]int
 	number int
 }
@@ -59,6 +59,7 @@ type chat struct {
 	due     time.Time // when the site takes the prompt
 	sent    bool
 	gone    bool
+	stopped time.Time // zero: it was not
 }
 
 // NewFake returns a chat that takes and answers all.
@@ -76,8 +77,8 @@ func (f *Fake) Script(plan func(prompt string, nth int) Plan) {
 	f.script = plan
 }
 
-// Break makes every call of a method ("owner", "send", "read", "find") fail;
-// nil mends it.
+// Break makes every call of a method ("owner", "send", "read", "find",
+// "stop") fail; nil mends it.
 func (f *Fake) Break(method string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -288,6 +289,9 @@ func (c *chat) turn() watch.Turn {
 	t := watch.Turn{Message: c.message, Asked: c.due.Unix(), Fingerprint: fingerprint(c.shown)}
 	whole := Answer(c.prompt)
 	grown := time.Since(c.due)
+	if !c.stopped.IsZero() {
+		grown = c.stopped.Sub(c.due)
+	}
 	switch {
 	case c.plan.Stuck:
 		t.Text, t.Progress = whole[:len(whole)/2], 1
@@ -320,4 +324,21 @@ func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
 		list = append(list, c.address())
 	}
 	return list, nil
+}
+
+// Stop ends an answer that is not whole yet: it grows no more.
+func (f *Fake) Stop(ctx context.Context, address, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.call(ctx, "stop"); err != nil {
+		return err
+	}
+	c := f.chats[address]
+	if c == nil || c.gone {
+		return &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
+	}
+	if f.arrive(); c.stopped.IsZero() && c.message != "" {
+		c.stopped = time.Now()
+	}
+	return nil
 }

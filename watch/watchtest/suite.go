@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"find is exact", (*suite).find},
 		{"the owner is stable", (*suite).owner},
 		{"an ended context sends nothing", (*suite).cancelled},
+		{"a stop leaves a whole answer whole", (*suite).stop},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{t: t, Subject: open(t)}
