@@ -107,7 +107,8 @@ func (m message) finished() bool {
 		return false
 	}
 	for _, p := range m.Parts {
-		if p.Phase == "answer" && p.Status != "finished" {
+		// A part without a status says nothing against what done says.
+		if p.Phase == "answer" && p.Status != "finished" && p.Status != "" {
 			return false
 		}
 	}

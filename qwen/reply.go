@@ -162,7 +162,7 @@ func (e envelope) trouble() (trouble, bool) {
 // says reports whether an error field holds anything.
 func says(raw json.RawMessage) bool {
 	switch strings.TrimSpace(string(raw)) {
-	case "", "null", "false", `""`, "[]":
+	case "", "null", "false", `""`, "[]", "{}":
 		return false
 	}
 	return true

@@ -249,10 +249,10 @@ func (g *generate) step(ctx context.Context, agent *watch.Agent, files []string,
 	for i, at := range open {
 		results[at] = got[i]
 	}
-	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
-		return err
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil // the end of ctx: report tells which it was
 	}
-	return nil // what ended ctx is told by report
+	return err
 }
 
 // ask has the holder take the steps, and returns the files for which nobody
