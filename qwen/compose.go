@@ -8,10 +8,12 @@ import (
 // How long the text may take to stay in the page.
 const (
 	composeTimeout = 60 * time.Second
-	fillTimeout    = 30 * time.Second       // one try
-	steady         = 200 * time.Millisecond // the text must stay that long
-	changesMost    = 10                     // so often the page may make another text of it at once
+	fillTimeout    = 30 * time.Second // one try
+	changesMost    = 10               // so often the page may make another text of it at once
 )
+
+// steady is how long the text must stay: a tenth of the age that a page needs.
+func (o *Options) steady() time.Duration { return o.PageAge / 10 }
 
 // compose puts the text into an old enough page and sees that it stays.
 func (s *sending) compose(ctx context.Context) error {
@@ -73,7 +75,7 @@ func (f *filling) look(ctx context.Context, state pageState) (bool, error) {
 	if f.since.IsZero() {
 		f.since = time.Now()
 	}
-	return state.Send != "" && time.Since(f.since) >= steady, nil
+	return state.Send != "" && time.Since(f.since) >= p.client.options.steady(), nil
 }
 
 // fill puts the text in. A page that makes another text of it at once, time

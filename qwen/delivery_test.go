@@ -2,34 +2,22 @@ package qwen_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
-	"time"
 
 	"watcher/qwen"
 	"watcher/qwen/qwentest"
 )
 
-// rounds is how often each case of one delivery is tried; the crash laboratory
-// asks for more.
-var rounds = flag.Int("rounds", 1, "rounds of each delivery case")
-
-var modes = map[string]qwentest.Mode{"http": qwentest.ModeHTTP, "h1": qwentest.ModeHTTPS1, "h2": qwentest.ModeHTTPS2}
-
-// busy is a page that keeps its connections in use: it asks for something many
-// times a second.
-var busy = qwentest.Options{Background: 50 * time.Millisecond}
-
 // TestOneDelivery cuts the connection right after the prompt, before any
 // header. Chromium repeats a POST by itself then; the prompt must have reached
 // the site once, and the error must say that it may have left.
 func TestOneDelivery(t *testing.T) {
-	for name, mode := range modes {
+	t.Parallel()
+	for name := range modes {
 		for _, kind := range []qwentest.Kind{qwentest.DropRST, qwentest.DropFIN} {
 			t.Run(fmt.Sprintf("%s/%s", name, kind), func(t *testing.T) {
-				s := newStage(t, mode, busy, nil)
-				s.login(t)
+				s := onShared(t, name, busy())
 				for round := range *rounds {
 					s.dropped(t, kind, fmt.Sprintf("Round %d of %s over %s: tell me about durable queues.", round, kind, name))
 				}
@@ -58,19 +46,20 @@ func (s *stage) dropped(t *testing.T, kind qwentest.Kind, prompt string) {
 // TestOneDeliveryAgainstThePage: the page itself repeats, doubles or carries
 // the send elsewhere.
 func TestOneDeliveryAgainstThePage(t *testing.T) {
-	cases := map[string]qwentest.Options{
-		"service worker":         {Background: 50 * time.Millisecond, ServiceWorker: "claim"},
-		"service worker retries": {Background: 50 * time.Millisecond, ServiceWorker: "retry"},
-		"page retries":           {Background: 50 * time.Millisecond, PageRetry: 3},
-		"two chats at once":      {Background: 50 * time.Millisecond, DoubleSubmit: "chat"},
-		"two posts at once":      {Background: 50 * time.Millisecond, DoubleSubmit: "post"},
-		"popup posts":            {Popup: "post"},
-		"autosave and title":     {Autosave: true, AskTitle: true},
-	}
-	for name, o := range cases {
+	t.Parallel()
+	for name, change := range map[string]func(*qwentest.Options){
+		"service worker":         func(o *qwentest.Options) { o.ServiceWorker = "claim" },
+		"service worker retries": func(o *qwentest.Options) { o.ServiceWorker = "retry" },
+		"page retries":           func(o *qwentest.Options) { o.PageRetry = 3 },
+		"two chats at once":      func(o *qwentest.Options) { o.DoubleSubmit = "chat" },
+		"two posts at once":      func(o *qwentest.Options) { o.DoubleSubmit = "post" },
+		"popup posts":            func(o *qwentest.Options) { o.Popup = "post" },
+		"popup":                  func(o *qwentest.Options) { o.Popup = "ad" },
+	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, qwentest.ModeHTTPS2, o, nil)
-			s.login(t)
+			o := busy()
+			change(&o)
+			s := onShared(t, "h2", o)
 			for round := range *rounds {
 				s.onceWhatever(t, fmt.Sprintf("Round %d with %s: what does a write barrier do?", round, name), "")
 				s.onceWhatever(t, fmt.Sprintf("Round %d with %s, cut: what does a write barrier do?", round, name), qwentest.DropRST)
@@ -111,8 +100,8 @@ func (s *stage) onceWhatever(t *testing.T, prompt string, kind qwentest.Kind) {
 // TestNothingLeaves: the send fails before the release, in each way that there
 // is; the site must not have seen a byte of it.
 func TestNothingLeaves(t *testing.T) {
-	s := newStage(t, qwentest.ModeHTTPS2, busy, nil)
-	s.login(t)
+	t.Parallel()
+	s := onShared(t, "h2", busy())
 	refused := errors.New("the folder says no")
 	prompt := "This text must never leave this machine, not even once."
 	_, err := s.client.Send(t.Context(), prompt, func(string) error { return refused })

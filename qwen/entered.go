@@ -29,12 +29,16 @@ func (p *page) entered(ctx context.Context) error {
 	return p.whoami(ctx)
 }
 
-// trouble recognises pages that ask for a person. A page that checks by
+// trouble recognises error pages, and pages that ask for a person. A page that checks by
 // script alone gets the time to clear itself.
 func (p *page) trouble(s pageState) error {
 	const op = "load the page"
 	asks := s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")
 	switch {
+	case s.Status >= 500:
+		return fail(KindUnreachable, op, "the site answers HTTP %d", s.Status)
+	case s.Status == 429:
+		return fail(KindQuota, op, "the site answers HTTP %d", s.Status)
 	case s.Punish:
 		return fail(KindChallenge, op, "the site asks for a person")
 	case asks && time.Since(p.opened) > checkTimeout:

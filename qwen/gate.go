@@ -185,7 +185,7 @@ func (g *gate) noteNewChat(p paused) {
 // newChatID is the id that a reply to chats/new names.
 func newChatID(op string, answer reply) (string, error) {
 	if err := answer.check(op, time.Now()); err != nil {
-		return "", err
+		return "", notGone(err)
 	}
 	made, err := decode[struct {
 		ID string `json:"id"`
@@ -194,6 +194,18 @@ func newChatID(op string, answer reply) (string, error) {
 		return "", fail(KindSiteChanged, op, "the reply names no chat")
 	}
 	return strings.ToLower(made.ID), nil
+}
+
+// notGone makes of "not found", said to a send, what it is: the model or the
+// chat that was just made are not as the site wants them. No chat is gone.
+func notGone(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e := asError(err, "", ""); e.Kind == KindGone {
+		return fail(KindSiteChanged, e.Op, "%w", e.Err)
+	}
+	return err
 }
 
 // refuse ends the wait for the send; the first reason counts.

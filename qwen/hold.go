@@ -9,11 +9,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// How long the send may take to come.
-const (
+// How long the send may take to come, and how often a click without effect is
+// repeated. Variables, as a rehearsal need not be that patient.
+var (
 	holdTimeout = 45 * time.Second // from the click to the held request
-	pressAgain  = 5 * time.Second  // a click without effect is repeated
+	pressAgain  = 5 * time.Second
 )
+
+// pressMost is how many clicks a page may leave without any sign of having
+// noticed: it then refuses the text.
+const pressMost = 4
 
 // hold presses the button and waits until the gate holds the send. A click
 // that has no effect is repeated: nothing can leave while the gate stands, and
@@ -29,7 +34,7 @@ func (s *sending) hold(ctx context.Context) error {
 		return err
 	}
 	s.step(StepPressed)
-	for {
+	for presses := 1; ; {
 		select {
 		case held := <-p.gate.held:
 			s.held = &held
@@ -42,8 +47,15 @@ func (s *sending) hold(ctx context.Context) error {
 		case <-p.ctx.Done():
 			return fail(KindBrowser, op, "the browser ended")
 		case <-again.C:
-			if err := s.pressIfIdle(ctx); err != nil {
+			again, err := s.pressIfIdle(ctx)
+			if err != nil {
 				return err
+			}
+			if again {
+				presses++
+			}
+			if presses > pressMost {
+				return s.notSent(ctx, op)
 			}
 		case <-deadline:
 			return s.notSent(ctx, op)
@@ -98,20 +110,20 @@ func click(tab context.Context, x, y float64) error {
 	return nil
 }
 
-// pressIfIdle presses again when the page shows no sign of the first click:
+// pressIfIdle presses again when the page shows no sign of the click before:
 // the text is still in, nothing runs, and no chat was asked for.
-func (s *sending) pressIfIdle(ctx context.Context) error {
+func (s *sending) pressIfIdle(ctx context.Context) (again bool, err error) {
 	state, err := s.page.look(ctx)
 	if err != nil {
-		return nil // the page is busy; the deadline decides
+		return false, nil // the page is busy; the deadline decides
 	}
 	if trouble := s.page.trouble(state); trouble != nil {
-		return trouble
+		return false, trouble
 	}
 	if state.Length > 0 && !state.Stop && state.Send != "" && len(s.page.gate.given()) == 0 {
-		return s.press(ctx)
+		return true, s.press(ctx)
 	}
-	return nil
+	return false, nil
 }
 
 // notSent says what is known when no send came.

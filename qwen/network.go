@@ -24,6 +24,7 @@ type networkWatch struct {
 	finished  <-chan jsonv2.Value
 	failures  <-chan jsonv2.Value
 	stops     []func()
+	broken    bool // the request failed after its headers
 }
 
 // response is what is known when headers are in.
@@ -101,6 +102,7 @@ func (w *networkWatch) headersBefore(failed networkEvent) (response, error) {
 		select {
 		case raw, ok := <-w.responses:
 			if ev, mine := w.ours(raw); ok && mine {
+				w.broken = true
 				return ev.Response, nil
 			} else if ok {
 				continue

@@ -18,10 +18,14 @@ const (
 	tabTimeout    = 30 * time.Second
 	loadTimeout   = 60 * time.Second
 	settleTimeout = 12 * time.Second // for the scripts' token, then go on without
-	checkTimeout  = 15 * time.Second // for a check page that clears itself
 	pollInterval  = 50 * time.Millisecond
-	replyTimeout  = 15 * time.Second // until a reply begins: a punished request hangs
 	fetchTimeout  = 60 * time.Second // until it is whole
+)
+
+// Waits that a rehearsal shortens.
+var (
+	checkTimeout = 15 * time.Second // for a check page that clears itself
+	replyTimeout = 15 * time.Second // until a reply begins: a punished request hangs
 )
 
 // page is one loaded tab on the site, with its gate.
@@ -39,7 +43,8 @@ type page struct {
 type pageState struct {
 	Href        string  `json:"href"`
 	Title       string  `json:"title"`
-	Age         float64 `json:"age"` // milliseconds since the navigation
+	Age         float64 `json:"age"`    // milliseconds since the navigation
+	Status      int     `json:"status"` // of the page's own reply; 0 if unknown
 	Loading     bool    `json:"loading"`
 	Initialised bool    `json:"initialised"`
 	UID         bool    `json:"uid"`

@@ -6,10 +6,9 @@ import (
 )
 
 // How long the site may take with a prompt that was let go.
-const (
-	headersTimeout = 150 * time.Second
-	namedTimeout   = 60 * time.Second
-)
+var headersTimeout = 150 * time.Second
+
+const namedTimeout = 60 * time.Second
 
 // release lets the held request go through the one connection that the proxy
 // allows, and waits for the site's first words.

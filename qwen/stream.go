@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
@@ -47,6 +48,10 @@ const headLimit = 64 << 10
 
 func newStream(tab context.Context, w *networkWatch, id string, r response) *stream {
 	s := &stream{tab: tab, watch: w, id: id, response: r}
+	if w.broken {
+		s.whole()
+		return s
+	}
 	buffered, err := chromedp.Call(tab, network.StreamResourceContent,
 		network.StreamResourceContentParams{RequestID: network.RequestID(id)})
 	if err != nil {
@@ -78,7 +83,7 @@ func (s *stream) add(b []byte) {
 // error means that the reply ended or stayed silent: the chat must tell.
 func (s *stream) first(ctx context.Context) (created, error) {
 	const op = "send the prompt"
-	limit := time.After(namedTimeout)
+	limit := time.After(s.patience())
 	for {
 		for {
 			f, ok := s.next()
@@ -90,7 +95,7 @@ func (s *stream) first(ctx context.Context) (created, error) {
 			}
 		}
 		if err := s.refusal(op); err != nil {
-			return created{}, err
+			return created{}, notGone(err)
 		}
 		if s.over {
 			return created{}, nil
@@ -107,9 +112,37 @@ func (s *stream) first(ctx context.Context) (created, error) {
 		case <-ctx.Done():
 			return created{}, nil
 		case <-limit:
-			return created{}, nil
+			return created{}, notGone(s.unread(op))
 		}
 	}
+}
+
+// unreadTimeout is how long a reply that is no answer may take: the page may
+// never read it, and then nobody sees its text.
+const unreadTimeout = 3 * time.Second
+
+// isPage reports whether the reply is a page where an answer should be.
+func (s *stream) isPage() bool { return strings.Contains(s.response.Type, "html") }
+
+// patience is how long the first words are waited for.
+func (s *stream) patience() time.Duration {
+	if s.response.Status >= 400 || s.isPage() {
+		return unreadTimeout
+	}
+	return namedTimeout
+}
+
+// unread judges a reply whose text didn't come, by what its headers say. The
+// one kind of page that the site is known to send there is a check.
+func (s *stream) unread(op string) error {
+	r := reply{Status: s.response.Status, Type: s.response.Type}
+	if err := r.checkStatus(op); err != nil {
+		return err
+	}
+	if s.isPage() {
+		return fail(KindChallenge, op, "the site answers with a page, probably a check")
+	}
+	return nil
 }
 
 // end follows the stream to its last frame or its break, and reports whether

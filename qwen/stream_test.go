@@ -118,6 +118,29 @@ func TestFirstWords(t *testing.T) {
 	}
 }
 
+// TestUnreadReply: the page doesn't read the reply, so nobody sees its text;
+// the headers decide, and soon.
+func TestUnreadReply(t *testing.T) {
+	for name, c := range map[string]struct {
+		response response
+		kind     Kind
+	}{
+		"a page":       {response{Status: 200, Type: "text/html"}, KindChallenge},
+		"busy":         {response{Status: 503, Type: "text/plain"}, KindUnreachable},
+		"busy, a page": {response{Status: 502, Type: "text/html"}, KindUnreachable},
+		"not found":    {response{Status: 404, Type: "text/html"}, KindSiteChanged},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWire(t, 0)
+			w.stream.response = c.response
+			begin := time.Now()
+			if _, err := w.first(t.Context()); kindOf(err) != c.kind || time.Since(begin) != unreadTimeout {
+				t.Errorf("%s: %v after %v, want %s", name, err, time.Since(begin), c.kind)
+			}
+		})
+	}
+}
+
 func TestSilentStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(t, 200)

@@ -10,6 +10,7 @@ function state(site) {
   let uid = false;
   try { uid = Boolean(window.__baxia__.getFYModule.getUidToken()); } catch (e) { uid = false; }
 
+  const navigation = performance.getEntriesByType('navigation')[0];
   const data = global(site.data) || null;
   const user = (data && data.user) || null;
   const box = composer(site);
@@ -18,6 +19,7 @@ function state(site) {
     href: location.href,
     title: document.title,
     age: performance.now(),
+    status: (navigation && navigation.responseStatus) || 0,
     loading: document.readyState === 'loading',
     initialised: site.ready.every((names) => names.split('|').some((name) => Boolean(global(name)))),
     uid,

@@ -1,0 +1,192 @@
+package qwen_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"watcher/qwen"
+	"watcher/qwen/qwentest"
+)
+
+// lines is a text of n numbered lines.
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d: naïve café\n", i)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// TestTextIsKept: what the site has is the prompt, and what is read is the
+// answer, both to the byte.
+func TestTextIsKept(t *testing.T) {
+	t.Parallel()
+	s := onShared(t, "h2", brisk)
+	for name, prompt := range map[string]string{
+		"60 kB":       strings.Repeat("sixty thousand bytes ", 60_000/21) + "\n!rehearsal answer=200k",
+		"5,000 lines": lines(5000) + "\n!rehearsal answer=long",
+		"blanks":      "  \t leading and trailing \t\n\n\n  !rehearsal answer=blank\n\n three blank lines and a trailing blank ",
+		"scripts": "ąčiū 👩‍👩‍👧 e\u0301 vs é; עברית עם english; العربية; \u200f\u202e reversed\u202c zero\u200bwidth nbsp\u00a0here, " +
+			"line\u2028separator paragraph\u2029separator, \ufffd replacement, 𝔘𝔫𝔦 𐍈 中文 \u0007 bell \u001b escape",
+		"marks": "/slash first\n# Heading\n\n- list\n  - nested\n\n```go\nfmt.Println(\"`x`\")\n```\n\n| a | b |\n|--|--|\n<b>bold</b> <script>alert(1)</script> &amp; " +
+			"\"quotes\" 'single' \\backslash \\n \\u0041 ${x} {{y}} %s %00 </textarea>\n!rehearsal answer=code",
+		"one character":     "7",
+		"a word of the API": "normal",
+		"one line of blank": "a\n \nb\n!rehearsal answer=table",
+		"quotes of errors":  "What does {\"ret\":[\"FAIL_SYS_USER_VALIDATE\"]} mean?\n!rehearsal answer=quotes",
+		"literal thinking":  "How are <think> tags written?\n!rehearsal answer=think",
+		"a single digit":    "Say a digit.\n!rehearsal answer=one-char",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.log.to(t)
+			address, message := s.mustSend(t, prompt)
+			turn := s.answer(t, address, message)
+			if want := qwentest.Answer(prompt); turn.Text != want {
+				t.Errorf("the answer differs: %d bytes instead of %d", len(turn.Text), len(want))
+			}
+			if turn.Message != message || turn.Fingerprint != qwentest.Sum(prompt)[:16] || turn.Empty {
+				t.Errorf("%+v", turn)
+			}
+		})
+	}
+}
+
+func TestMegabyte(t *testing.T) {
+	t.Parallel()
+	o := brisk
+	o.MaxPrompt = -1
+	s := onShared(t, "h1", o)
+	prompt := strings.Repeat("0123456789abcdef naïve\n", 1<<20/24) + "end"
+	address, message := s.mustSend(t, prompt)
+	if turn := s.answer(t, address, message); turn.Text != qwentest.Answer(prompt) {
+		t.Error("the answer differs")
+	}
+}
+
+// TestEveryMode: the whole way, there and back, over each kind of connection.
+func TestEveryMode(t *testing.T) {
+	t.Parallel()
+	for name := range modes {
+		t.Run(name, func(t *testing.T) {
+			s := onShared(t, name, brisk)
+			prompt := "Explain fsync over " + name + " in one paragraph.\n\tSecond line: ünïcödé 👩‍👩‍👧."
+			address, message := s.mustSend(t, prompt)
+			if !strings.HasPrefix(address, s.server.URL+"/c/") || message == "" {
+				t.Errorf("address %q, message %q", address, message)
+			}
+			if got := s.answer(t, address, message).Text; got != qwentest.Answer(prompt) {
+				t.Errorf("the answer differs:\n%s", got)
+			}
+			found, err := s.client.Find(t.Context(), prompt)
+			if err != nil || len(found) != 1 || found[0] != address {
+				t.Errorf("Find gives %v, %v", found, err)
+			}
+		})
+	}
+}
+
+// TestPages: what the page may be like. Each is one send and one answer.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	change := func(f func(*qwentest.Options)) qwentest.Options {
+		o := brisk
+		f(&o)
+		return o
+	}
+	for name, o := range map[string]qwentest.Options{
+		"June, Chinese":             change(func(o *qwentest.Options) { o.Markup, o.Language = qwentest.MarkupJun, "zh-CN" }),
+		"renamed, Russian":          change(func(o *qwentest.Options) { o.Markup, o.Language = qwentest.MarkupRenamed, "ru-RU" }),
+		"renamed, Chinese":          change(func(o *qwentest.Options) { o.Markup, o.Language = qwentest.MarkupRenamed, "zh-CN" }),
+		"renamed":                   change(func(o *qwentest.Options) { o.Markup = qwentest.MarkupRenamed }),
+		"a dead button at first":    change(func(o *qwentest.Options) { o.SendDuringHydration, o.Hydration = true, time.Second }),
+		"a new composer":            change(func(o *qwentest.Options) { o.ReplaceOnHydration, o.Hydration = true, 600*time.Millisecond }),
+		"late to start":             change(func(o *qwentest.Options) { o.Hydration, o.Ready = time.Second, time.Second }),
+		"address first, fid kept":   change(func(o *qwentest.Options) { o.URLBefore, o.KeepFID, o.HistoryArray = true, true, true }),
+		"an image never comes":      change(func(o *qwentest.Options) { o.SlowImage = true }),
+		"a draft":                   change(func(o *qwentest.Options) { o.Draft = "an old draft that nobody wants any more" }),
+		"a late draft":              change(func(o *qwentest.Options) { o.Draft, o.DraftDelay = "an old draft, restored late", 250*time.Millisecond }),
+		"an alert":                  change(func(o *qwentest.Options) { o.Dialog = "alert" }),
+		"a question before leaving": change(func(o *qwentest.Options) { o.Dialog = "beforeunload" }),
+		"it hangs while typing":     change(func(o *qwentest.Options) { o.BlockInput = time.Second }),
+		"clicks are ignored":        change(func(o *qwentest.Options) { o.IgnoreClicks = 2 }),
+		"it draws by frame":         change(func(o *qwentest.Options) { o.DrawByFrame, o.LateRender = true, time.Second }),
+		"streams stay open":         change(func(o *qwentest.Options) { o.StreamStaysOpen, o.FillContent = true, true }),
+		"done marker, no typing":    change(func(o *qwentest.Options) { o.DoneMarker, o.HideTyping = true, true }),
+		"drafts and titles":         change(func(o *qwentest.Options) { o.Autosave, o.AskTitle = true, true }),
+		"slow replies":              change(func(o *qwentest.Options) { o.ReplyDelay = 200 * time.Millisecond }),
+		"cookies needed":            change(func(o *qwentest.Options) { o.StrictCookies = true }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onShared(t, "http", o)
+			prompt := "A page with " + name + ": what does link(2) promise?"
+			address, message := s.mustSend(t, prompt)
+			if turn := s.answer(t, address, message); turn.Text != qwentest.Answer(prompt) {
+				t.Errorf("the answer differs: %q", turn.Text)
+			}
+		})
+	}
+}
+
+// TestPageChangesTheText: the job fails as altered, and nothing is posted.
+func TestPageChangesTheText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ edit, prompt, at string }{
+		{"trim", " a prompt with blanks around it ", "character 1 "},
+		{"crlf", "two\nlines that are long enough", "character 4 "},
+		{"nbsp", "two  blanks in a long enough text", "character 5 "},
+		{"collapse", "three\n\n\n\nblank lines in a text", "character 8 "},
+	} {
+		t.Run(c.edit, func(t *testing.T) {
+			o := brisk
+			o.Edits = c.edit
+			s := onShared(t, "h1", o)
+			_, _, err := s.send(t.Context(), c.prompt)
+			if e := fault(err); kind(err) != qwen.KindAltered || e.MayHaveLeft() || !strings.Contains(e.Error(), c.at) {
+				t.Errorf("%v, want altered at %s", err, c.at)
+			}
+			if e := s.site.Find(c.prompt); e.Posted != 0 {
+				t.Errorf("posted %d", e.Posted)
+			}
+		})
+	}
+	t.Run("carriage return", func(t *testing.T) {
+		s := onShared(t, "h1", brisk)
+		begin := time.Now()
+		_, _, err := s.send(t.Context(), "a\rb, which no text field keeps")
+		if kind(err) != qwen.KindAltered || fault(err).MayHaveLeft() || time.Since(begin) > 30*time.Second {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+	})
+	t.Run("too long", func(t *testing.T) {
+		o := brisk
+		o.MaxTyped = 10
+		s := onShared(t, "h1", o)
+		prompt := "longer than ten characters"
+		_, _, err := s.send(t.Context(), prompt)
+		if kind(err) != qwen.KindSiteChanged || fault(err).MayHaveLeft() || s.site.Find(prompt).Posted != 0 {
+			t.Errorf("%v, %+v", err, s.site.Find(prompt))
+		}
+	})
+}
+
+// TestModel is chosen in the page's own list, in each form of it.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, qwentest.ModeHTTPS2, brisk, func(o *qwen.Options) { o.Model = "qwen3.7-max" })
+	s.login(t)
+	for _, markup := range []qwentest.Markup{qwentest.MarkupAug, qwentest.MarkupJun, qwentest.MarkupRenamed} {
+		o := brisk
+		o.Markup = markup
+		s.configure(o)
+		s.mustSend(t, "Which model are you, on the page of "+string(markup)+"?")
+	}
+	o := brisk
+	o.Models = []string{"qwen3.8-max", "qwen3.7-plus"}
+	s.configure(o)
+	_, _, err := s.send(t.Context(), "To a model that is gone.")
+	if kind(err) != qwen.KindSiteChanged || fault(err).MayHaveLeft() || !strings.Contains(fault(err).Hint(), "qwen3.8-max") {
+		t.Errorf("a model that is gone: %v (%s)", err, fault(err).Hint())
+	}
+}
