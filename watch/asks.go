@@ -82,6 +82,7 @@ func (l *loop) find(k *ask, now time.Time) (*job, error) {
 		return j, nil
 	}
 	f.hold = held(f.dir)
+	l.seeNotice(f, true, now)
 	files, err := f.dir.Lookup(k.name)
 	if err == nil && files.Phase() == state.Absent {
 		err = fmt.Errorf("look for %q: there is no such prompt: %w", k.file, fs.ErrNotExist)
@@ -118,7 +119,7 @@ func (l *loop) tidy() {
 				delete(f.jobs, name)
 			}
 		}
-		if len(f.jobs) == 0 {
+		if len(f.jobs) == 0 && !f.minds() {
 			l.drop(path)
 		}
 	}

@@ -30,6 +30,7 @@ const (
 	ClassSiteChanged = "site-changed" // the page is not understood
 	ClassBrowser     = "browser"      // the browser does not start, or died
 	ClassDisk        = "disk"         // the folder cannot be written
+	ClassKeysGone    = "keys-gone"    // the folder's markers vanished, its prompts did not
 )
 
 // endsJob reports whether a failure of the class is one job's own.

@@ -46,6 +46,7 @@ const (
 	reasonVanished   = "the prompt vanished"
 	reasonNotReady   = "waiting for its .prompt.ready"
 	reasonFolderHold = "the folder is held by its watcher.hold"
+	reasonLost       = "its marker vanished; waiting whether others do"
 	reasonGap        = "waiting for the time between two sends"
 )
 
@@ -55,10 +56,11 @@ type view struct {
 	files state.Files
 
 	// For a new job.
-	unsettled  string // why it has not settled; empty when it has
-	wantsReady bool   // it needs its .prompt.ready
-	banned     bool   // this process must not send it
-	folderHold bool   // the folder's watcher.hold is there
+	unsettled  string    // why it has not settled; empty when it has
+	wantsReady bool      // it needs its .prompt.ready
+	banned     bool      // this process must not send it
+	folderHold bool      // the folder's watcher.hold is there
+	lostUntil  time.Time // its marker vanished: other markers may, too, until then
 	sendAt     time.Time
 	unanswered int // our chats without an answer
 	inFlight   int // how many there may be
@@ -117,6 +119,8 @@ func decideNew(v view) action {
 	}
 	a := action{verb: wait, queue: true}
 	switch {
+	case v.now.Before(v.lostUntil) && v.brake.Class != ClassKeysGone:
+		return action{verb: wait, at: v.lostUntil, reason: reasonLost}
 	case v.folderHold:
 		a.reason = reasonFolderHold
 	case v.brake.Class != "" && v.now.Before(v.brake.Until):

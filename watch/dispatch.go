@@ -65,8 +65,17 @@ func (l *loop) view(j *job, now time.Time, unanswered int) view {
 		exempt: j.doubt.refusal != nil && !j.doubt.empty.IsZero(), due: j.due,
 		askedAt: j.askedAt, askAt: later(j.askAt, j.folder.brake.Until), grace: l.cfg.Grace,
 	}
-	if v.brake.Class == "" && j.phase() == state.New {
+	if j.phase() != state.New {
+		return v
+	}
+	if v.brake.Class == "" {
 		v.brake = j.folder.brake.Pause
+	}
+	if gone := j.folder.gone; gone.Class != "" {
+		v.brake, v.brake.Until = gone, now.Add(24*time.Hour)
+	}
+	if at, lost := j.folder.lost[j.name]; lost {
+		v.lostUntil = at.Add(l.mourning())
 	}
 	return v
 }

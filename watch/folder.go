@@ -34,10 +34,14 @@ type folder struct {
 	dirty     bool
 	trouble   throttle
 	lines     throttle // of brake
+	notice    notice
+	gone      Pause                    // its markers vanished: class keys-gone, else zero
+	lost      map[state.Name]time.Time // when a job's marker was seen to be gone
 }
 
 func newFolder(path string, root, listed bool, now time.Time) *folder {
 	return &folder{path: path, root: root, listed: listed, scanAt: now,
+		lost: map[state.Name]time.Time{},
 		jobs: map[state.Name]*job{}, subs: map[string]bool{}, warned: map[string]bool{}}
 }
 
@@ -84,7 +88,7 @@ func (l *loop) scan(f *folder) {
 	if f.dir == nil && !l.open(f) {
 		return
 	}
-	l.notice(f)
+	l.listen(f)
 	var err error
 	if f.listed {
 		err = l.list(f, began)
@@ -164,9 +168,9 @@ func (l *loop) drop(path string) {
 	delete(l.folders, path)
 }
 
-// notice makes sure that events come for the folder. Without them the rescan
+// listen makes sure that events come for the folder. Without them the rescan
 // does all the work, so one line is enough.
-func (l *loop) notice(f *folder) {
+func (l *loop) listen(f *folder) {
 	if f.noticed || !f.listed {
 		return
 	}

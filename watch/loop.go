@@ -79,6 +79,7 @@ func (l *loop) turn() (next time.Time) {
 	l.lookDue(now)
 	l.tidy()
 	next = l.dispatch(now)
+	l.postAll()
 	l.answerAll(now)
 	for _, f := range l.folders {
 		next = sooner(next, f.due())

@@ -32,6 +32,9 @@ func (l *loop) finish(r report) {
 		l.line(zerolog.WarnLevel, j).AnErr("err", err).Msg("cannot look at the job")
 		files, j.folder.dirty = j.files, true
 	}
+	if r.order.verb == send && r.marker != nil {
+		j.folder.dirty = true // a scan has to see the marker, or its loss goes unnoticed
+	}
 	l.update(j, files, now, &r)
 	l.told(j, r)
 }

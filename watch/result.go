@@ -105,6 +105,10 @@ func (l *loop) resultNew(r *Result, j *job) {
 		p = j.folder.brake.Pause
 	}
 	now := time.Now()
+	if gone := j.folder.gone; gone.Class != "" && j.action.queue && !j.folder.hold {
+		r.Outcome, r.Class, r.Reason, r.Hint, r.Next = CannotSend, gone.Class, gone.Reason, gone.Hint, 0
+		return
+	}
 	if p.Class == "" || !now.Before(p.Until) || !j.action.queue || j.folder.hold {
 		return
 	}

@@ -26,6 +26,7 @@ type rig struct {
 	chat *watchtest.Fake
 	cfg  watch.Config
 	log  *lines
+	last *watch.Agent // the one that was started last
 }
 
 func newRig(t *testing.T) *rig {
@@ -60,6 +61,7 @@ func (r *rig) start() (a *watch.Agent, stop func()) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.last = a
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {

@@ -30,6 +30,8 @@ func (l *loop) list(f *folder, now time.Time) error {
 	for name, files := range found.Jobs {
 		l.see(f, name, files, now)
 	}
+	l.mourn(f, found.Lost, now)
+	l.seeNotice(f, found.Paused, now)
 	l.descend(f, found.Dirs, now)
 	return nil
 }
@@ -56,6 +58,7 @@ func held(dir *state.Dir) bool {
 // recall looks at the jobs of a folder that is not watched.
 func (l *loop) recall(f *folder, now time.Time) error {
 	f.hold = held(f.dir)
+	l.seeNotice(f, true, now)
 	var errs []error
 	for _, j := range f.jobs {
 		if !l.busy(j) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ func (c *courier) send(ctx context.Context, r *report) {
 		r.trouble = ownerTrouble(err)
 		return
 	}
-	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner}
+	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner, uploaded: c.uploaded}
 	sctx, done := e.context(ctx, c.cfg.StopGrace)
 	message, err := c.cfg.Chat.Send(sctx, p.Text, e.commit)
 	done()
@@ -73,11 +74,15 @@ func (c *courier) uploaded(o *order, p state.Prompt) (wait string) {
 	switch {
 	case err != nil:
 		return reasonNotReady
-	case sum != "" && sum != p.FileSum:
-		return "its .prompt.ready holds the sha256 of another text"
+	case sum == "" || sum == p.FileSum:
+		return ""
+	case !sha256Form.MatchString(sum):
+		return "its .prompt.ready is neither empty nor a sha256"
 	}
-	return ""
+	return "its .prompt.ready holds the sha256 of another text"
 }
+
+var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // markerSize is room for the longest marker: an address with a uuid, and every
 // key.
@@ -93,6 +98,8 @@ type envelope struct {
 	prompt  state.Prompt
 	pending *state.Pending
 	owner   string
+	// uploaded says why the prompt's .ready does not let it go.
+	uploaded func(*order, state.Prompt) string
 
 	mu        sync.Mutex
 	calledOff bool          // the program stops: too late to commit
@@ -160,10 +167,7 @@ func (e *envelope) look() error {
 	if err != nil {
 		return err
 	}
-	hold := ""
-	if held(dir) {
-		hold = reasonFolderHold
-	}
+	hold := barred(dir)
 	if why := state.May(files, hold, true); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
@@ -173,6 +177,9 @@ func (e *envelope) look() error {
 		return fmt.Errorf("%w: %w", errRecall, err)
 	case p.Sum != e.prompt.Sum:
 		return errRecall
+	}
+	if why := e.uploaded(e.order, p); why != "" {
+		return fmt.Errorf("%w: %s", errRecall, why)
 	}
 	return nil
 }

@@ -205,6 +205,41 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// What the .ready says counts up to the last moment, and only where it is asked
+// for.
+func TestReadyAtTheLastMoment(t *testing.T) {
+	for name, c := range map[string]struct {
+		needed bool
+		do     func(r *rig)
+		sent   bool
+		reason string
+	}{
+		"taken away":         {true, func(r *rig) { r.remove("a.prompt.ready") }, false, ".prompt.ready"},
+		"for another text":   {true, func(r *rig) { r.write("a.prompt.ready", fmt.Sprintf("%064d", 1)) }, false, "another text"},
+		"not a sum":          {true, func(r *rig) { r.write("a.prompt.ready", "yes") }, false, "neither empty nor a sha256"},
+		"in capital letters": {true, func(r *rig) { r.write("a.prompt.ready", fmt.Sprintf("%X", sha256.Sum256([]byte("hello")))) }, true, ""},
+		"nobody needs it":    {false, func(r *rig) { r.write("a.prompt.ready", "yes") }, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.cfg.RequireReady = c.needed
+				r.chat.Script(plan(watchtest.Plan{Takes: 5 * time.Second}))
+				r.write("a.prompt", "hello")
+				r.write("a.prompt.ready", "")
+				r.running()
+				pass(4 * time.Second)
+				c.do(r)
+				pass(2 * time.Minute)
+				if c.sent {
+					r.answered("a", "hello")
+				} else if r.unsent("a"); r.logged("waiting", c.reason) == 0 {
+					t.Errorf("log:\n%s", r.log)
+				}
+			})
+		})
+	}
+}
+
 func TestInvalidTextNeverReachesTheChat(t *testing.T) {
 	for name, text := range map[string]string{
 		"NUL": "a\x00b", "not UTF-8": "a\xffb", "UTF-16 without mark": "h\x00i\x00",
