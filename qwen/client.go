@@ -46,6 +46,8 @@ type Client struct {
 	browser *chromium
 	page    *page
 	owner   string
+
+	tokenless bool // the scripts' token was waited for in vain
 }
 
 // New returns a Client; it starts nothing.
@@ -136,6 +138,18 @@ func (c *Client) fresh(ctx context.Context) (*page, error) {
 	}
 	c.page, c.owner = p, owner
 	return p, nil
+}
+
+// pristineLife is how old a page may be to be sent from without a new load.
+const pristineLife = 5 * time.Minute
+
+// pristine returns a page that no prompt has been in: the loaded one if it is
+// young, else a new one.
+func (c *Client) pristine(ctx context.Context) (*page, error) {
+	if p := c.page; p != nil && p.alive() && !p.gate.prompted() && time.Since(p.opened) < pristineLife {
+		return p, nil
+	}
+	return c.fresh(ctx)
 }
 
 // pageLife is how long a page is used for reading. A load renews the login,

@@ -19,7 +19,7 @@ func (p *page) entered(ctx context.Context) error {
 		if s.Loading || !p.client.site.at(s.Href) {
 			return false, nil
 		}
-		return (s.Initialised && s.UID) || s.Age >= float64(settleTimeout.Milliseconds()), nil
+		return p.ready(s), nil
 	}, func(s pageState, err error) error {
 		return fail(KindUnreachable, op, "it does not finish: at %q, %w", oneLine(s.Href, 80), errors.Join(err, errors.New("time is up")))
 	})
@@ -29,8 +29,24 @@ func (p *page) entered(ctx context.Context) error {
 	return p.whoami(ctx)
 }
 
-// trouble recognises error pages, and pages that ask for a person. A page that checks by
-// script alone gets the time to clear itself.
+// ready reports whether the site's scripts have initialised. In some headless
+// runs their token never appears: that is waited for once, and not again while
+// this program runs. A page without such scripts has only to be old enough.
+func (p *page) ready(s pageState) bool {
+	c := p.client
+	old := s.Age >= float64(c.options.PageAge.Milliseconds())
+	switch {
+	case s.Initialised && s.UID:
+		return true
+	case !s.Initialised && !s.Scripts, c.tokenless:
+		return old
+	}
+	c.tokenless = s.Age >= float64(settleTimeout.Milliseconds())
+	return c.tokenless
+}
+
+// trouble recognises error pages, and pages that ask for a person. A page that
+// checks by script alone gets the time to clear itself.
 func (p *page) trouble(s pageState) error {
 	const op = "load the page"
 	asks := s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")

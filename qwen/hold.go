@@ -44,8 +44,8 @@ func (s *sending) hold(ctx context.Context) error {
 			return err
 		case <-ctx.Done():
 			return fail(KindUnreachable, op, "%w", ctx.Err())
-		case <-p.ctx.Done():
-			return fail(KindBrowser, op, "the browser ended")
+		case <-p.live.Done():
+			return fail(KindBrowser, op, "the browser ended, or the page crashed")
 		case <-again.C:
 			again, err := s.pressIfIdle(ctx)
 			if err != nil {

@@ -44,7 +44,7 @@ func (c *Client) Login(ctx context.Context) error {
 				wait = 5 * time.Second // asking often makes a check worse
 			}
 		}
-		if p.ctx.Err() != nil || !p.alive() {
+		if !p.alive() {
 			return fail(KindLogin, op, "the window was closed before anybody was logged in")
 		}
 		if err := sleep(ctx, wait); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
@@ -17,7 +18,7 @@ import (
 const (
 	tabTimeout    = 30 * time.Second
 	loadTimeout   = 60 * time.Second
-	settleTimeout = 12 * time.Second // for the scripts' token, then go on without
+	settleTimeout = 8 * time.Second // for the scripts' token, then go on without
 	pollInterval  = 50 * time.Millisecond
 	fetchTimeout  = 60 * time.Second // until it is whole
 )
@@ -32,8 +33,9 @@ var (
 type page struct {
 	client  *Client
 	browser *chromium
-	ctx     context.Context
+	ctx     context.Context // the tab's; its end closes the tab
 	cancel  context.CancelFunc
+	live    context.Context // ends with the tab, or when its process crashes
 	gate    *gate
 	account string // the site's id of who is logged in
 	opened  time.Time
@@ -48,6 +50,7 @@ type pageState struct {
 	Loading     bool    `json:"loading"`
 	Initialised bool    `json:"initialised"`
 	UID         bool    `json:"uid"`
+	Scripts     bool    `json:"scripts"`
 	Data        bool    `json:"data"`
 	User        *struct {
 		ID      string  `json:"id"`
@@ -65,7 +68,7 @@ type pageState struct {
 
 // within derives a context of the tab that also ends with ctx.
 func (p *page) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	tab, cancel := context.WithCancel(p.ctx)
+	tab, cancel := context.WithCancel(p.live)
 	stop := context.AfterFunc(ctx, cancel)
 	return tab, func() { stop(); cancel() }
 }
@@ -95,6 +98,7 @@ func (c *Client) openPage(ctx context.Context, path string) (*page, error) {
 // blank, the proxy is closed, and nothing is navigated yet.
 func (p *page) arm(ctx context.Context) error {
 	p.ctx, p.cancel = chromedp.NewContext(p.browser.ctx)
+	p.live = p.ctx
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(p.ctx) }()
 	select {
@@ -107,6 +111,7 @@ func (p *page) arm(ctx context.Context) error {
 	case <-time.After(tabTimeout):
 		return errors.New("the browser makes no tab")
 	}
+	p.noticeCrash()
 	tab, cancel := p.within(ctx)
 	defer cancel()
 	if _, err := chromedp.Call(tab, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}); err != nil {
@@ -119,6 +124,21 @@ func (p *page) arm(ctx context.Context) error {
 		p.browser.guard.admit(chromedp.FromContext(p.ctx).Target.TargetID, p.gate)
 	}
 	return err
+}
+
+// noticeCrash ends the page's use when its process crashes: commands to it
+// would wait for ever. The tab stays until it is closed.
+func (p *page) noticeCrash() {
+	live, crash := context.WithCancel(p.ctx)
+	p.live = live
+	events, _ := chromedp.FromContext(p.ctx).Target.Subscribe(inspector.TargetCrashed.Method)
+	go func() {
+		for range events {
+			p.client.options.Log.Warn().Msg("the page's process crashed")
+			crash()
+		}
+		crash()
+	}()
 }
 
 // answerDialogs accepts what would block the page: alerts, and the question
@@ -197,8 +217,8 @@ func (p *page) until(ctx context.Context, limit time.Duration, met func(pageStat
 				return s, verdict
 			}
 		}
-		if p.ctx.Err() != nil {
-			return s, fail(KindBrowser, "look at the page", "the browser ended")
+		if p.live.Err() != nil {
+			return s, fail(KindBrowser, "look at the page", "the browser ended, or the page crashed")
 		}
 		if time.Now().After(deadline) {
 			return s, late(s, err)
@@ -211,7 +231,7 @@ func (p *page) until(ctx context.Context, limit time.Duration, met func(pageStat
 
 // alive reports whether the page can still be used.
 func (p *page) alive() bool {
-	if p.ctx.Err() != nil || p.browser.ctx.Err() != nil {
+	if p.live.Err() != nil || p.browser.ctx.Err() != nil {
 		return false
 	}
 	gone, err := chromedp.Detached(p.ctx)

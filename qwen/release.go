@@ -21,7 +21,7 @@ const namedTimeout = 60 * time.Second
 func (s *sending) release(ctx context.Context) (string, error) {
 	const op = "send the prompt"
 	p := s.page
-	watch := watchNetwork(p.ctx, s.held.Network)
+	watch := watchNetwork(p.live, s.held.Network)
 	keep := false
 	defer func() {
 		if !keep {
@@ -36,7 +36,7 @@ func (s *sending) release(ctx context.Context) (string, error) {
 		return "", s.lost(fail(KindBrowser, op, "%w", err))
 	}
 	s.step(StepReleased)
-	r, err := watch.headers(ctx, p.ctx)
+	r, err := watch.headers(ctx, p.live)
 	if err != nil {
 		return "", s.lost(err)
 	}
@@ -45,7 +45,7 @@ func (s *sending) release(ctx context.Context) (string, error) {
 	p.browser.proxy.setMode(modeOpen)
 	p.gate.reopen()
 
-	stream := newStream(p.ctx, watch, s.held.Network, r)
+	stream := newStream(p.live, watch, s.held.Network, r)
 	message, err := s.named(ctx, stream)
 	if err != nil {
 		return "", err

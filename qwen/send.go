@@ -38,7 +38,7 @@ const commitLimit = 5 * time.Second
 func (c *Client) Send(ctx context.Context, prompt string, commit func(address string) error) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, err := c.fresh(ctx)
+	p, err := c.pristine(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -38,6 +38,8 @@ type Site struct {
 
 	Data  string   `json:"data"`  // global with the page's own data (user, models)
 	Ready []string `json:"ready"` // globals that exist once the scripts have initialised
+
+	Scripts []string `json:"scripts"` // marks of a page that has such scripts
 }
 
 // DefaultSite is the site as publicly known.
@@ -103,8 +105,9 @@ func DefaultSite() Site {
 			"meta[name='aliyun_waf_aa'], meta[name='aliyun_waf_bb']",
 			"#waf_nc_block, #WAF_NC_WRAPPER, .waf-nc-wrapper, #nocaptcha, #waf-nc-traceid",
 		},
-		Data:  "__prerendered_data",
-		Ready: []string{"baxiaCommon", "__baxia__.baxiaPromptInit|baxiaInitialized"},
+		Data:    "__prerendered_data",
+		Ready:   []string{"baxiaCommon", "__baxia__.baxiaPromptInit|baxiaInitialized"},
+		Scripts: []string{"script[src*='baxia' i]", "script[src*='/AWSC/' i]", "script[src*='fireyejs' i]"},
 	}
 }
 

@@ -23,6 +23,7 @@ function state(site) {
     loading: document.readyState === 'loading',
     initialised: site.ready.every((names) => names.split('|').some((name) => Boolean(global(name)))),
     uid,
+    scripts: exists(site.scripts),
     data: data !== null,
     user: user ? { id: String(user.id || ''), expires: Number(user.expires_at || 0) } : null,
     composer: box ? box.selector : '',
