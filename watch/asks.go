@@ -169,7 +169,9 @@ func (l *loop) overNew(k *ask, j *job, o Outcome, now time.Time) bool {
 	case j.action.verb != wait:
 		return false
 	case j.action.queue && !j.folder.hold:
-		return !now.Before(k.at.Add(l.cfg.Patience)) // it waits for its turn
+		// It waits for its turn, if that may come soon enough.
+		end := k.at.Add(l.cfg.Patience)
+		return !now.Before(end) || j.action.at.After(end)
 	}
 	return true
 }

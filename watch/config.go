@@ -48,6 +48,8 @@ type Config struct {
 	// OnPause, if set, hears when the queue's pause begins, changes or ends
 	// (a zero Pause). It must not block.
 	OnPause func(Pause)
+	// Pace, if set, keeps SendGap and InFlight over the end of a program.
+	Pace Pace
 	// DirOptions are passed to state.OpenDir.
 	DirOptions []state.Option
 

@@ -9,7 +9,7 @@ import (
 // dispatch decides about every job and hands the courier the best order, if it
 // has none. It returns when a decision will be different without an event.
 func (l *loop) dispatch(now time.Time) (next time.Time) {
-	unanswered := l.unanswered()
+	here, elsewhere := l.unanswered()
 	var sendNext, readNext *job
 	for _, f := range l.folders {
 		if f.dir == nil {
@@ -19,7 +19,7 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 			if l.busy(j) || j.needsMarker() && !j.believed {
 				continue
 			}
-			j.action = decide(l.view(j, now, unanswered))
+			j.action = decide(l.view(j, now, here+elsewhere))
 			a := j.action
 			if a.note != "" {
 				l.say(j, a.note)
@@ -78,18 +78,6 @@ func (l *loop) view(j *job, now time.Time, unanswered int) view {
 		v.lostUntil = at.Add(l.mourning())
 	}
 	return v
-}
-
-// unanswered counts our chats that have no answer, sends in doubt included.
-func (l *loop) unanswered() (n int) {
-	for _, f := range l.folders {
-		for _, j := range f.jobs {
-			if j.phase() == state.Sent && ours(j.marker, l.owner) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // firstToSend is the job whose turn it is: the folder that waited longest,

@@ -31,7 +31,7 @@ func (l *loop) refresh(j *job, now time.Time) error {
 // update takes in the files that a job has now, and what a report taught about
 // it in that phase.
 func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
-	was := j.phase()
+	was, address := j.phase(), j.marker.Address
 	j.enter(files, now)
 	if r != nil {
 		j.remember(r, l.cfg.Poll, now)
@@ -45,6 +45,7 @@ func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	if j.needsMarker() {
 		l.believe(j)
 	}
+	l.keepPace(j, address)
 	switch j.phase() {
 	case state.Failed:
 		if !j.asks() {

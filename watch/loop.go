@@ -29,11 +29,13 @@ type loop struct {
 	working  bool // an order is in hand: current, for job
 	current  order
 	job      *job
-	closing  []*state.Dir // to be closed when it is not
-	owner    string       // the chat's, once asked
-	sendAt   time.Time    // the next send, by the gap
-	row      int          // altered sends in a row
-	lastRead bool         // the last order was a read
+	closing  []*state.Dir      // to be closed when it is not
+	owner    string            // the chat's, once asked
+	sendAt   time.Time         // the next send, by the gap
+	chats    map[string]string // by address: the prompts of our unanswered chats, as Config.Pace knows them
+	sought   map[string]bool   // of those: looked for already
+	row      int               // altered sends in a row
+	lastRead bool              // the last order was a read
 }
 
 func newLoop(a *Agent, roots []string) *loop {
@@ -41,6 +43,7 @@ func newLoop(a *Agent, roots []string) *loop {
 		orders: make(chan order), reports: make(chan report, 1)}
 	l.brake.Pause = a.cfg.Pause
 	now := time.Now()
+	l.resumePace(now)
 	for _, path := range roots {
 		l.folders[path] = newFolder(path, true, true, now)
 	}
@@ -78,6 +81,7 @@ func (l *loop) turn() (next time.Time) {
 	l.scanDue(now)
 	l.lookDue(now)
 	l.tidy()
+	l.adopt(now)
 	next = l.dispatch(now)
 	l.postAll()
 	l.answerAll(now)

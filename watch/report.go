@@ -47,6 +47,9 @@ func (l *loop) pace(r report, now time.Time) {
 	}
 	if r.owner != "" {
 		l.sendAt = now.Add(jitter(l.cfg.SendGap))
+		if l.cfg.Pace != nil {
+			l.cfg.Pace.Sent(now)
+		}
 	}
 	switch {
 	case r.altered:

@@ -105,6 +105,9 @@ func (l *loop) resultNew(r *Result, j *job) {
 		p = j.folder.brake.Pause
 	}
 	now := time.Now()
+	if at := j.action.at; j.action.verb == wait && at.After(now) {
+		r.Next = at.Sub(now)
+	}
 	if gone := j.folder.gone; gone.Class != "" && j.action.queue && !j.folder.hold {
 		r.Outcome, r.Class, r.Reason, r.Hint, r.Next = CannotSend, gone.Class, gone.Reason, gone.Hint, 0
 		return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"watcher/watch"
+	"watcher/watch/watchtest"
 )
 
 func TestSlowWriters(t *testing.T) {
