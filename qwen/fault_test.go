@@ -36,7 +36,7 @@ func (want outcome) check(t *testing.T, s *stage, prompt string, err error) {
 }
 
 // TestFaultsOnSend is every fault that the site can show when the prompt
-// comes.
+// comes, but those of TestOneDelivery.
 func TestFaultsOnSend(t *testing.T) {
 	t.Parallel()
 	lost := outcome{qwen.KindUnreachable, true, 1, 1}
@@ -46,7 +46,6 @@ func TestFaultsOnSend(t *testing.T) {
 		fault qwentest.Fault
 		want  outcome
 	}{
-		{qwentest.Fault{Kind: qwentest.DropRST}, lost}, {qwentest.Fault{Kind: qwentest.DropFIN}, lost},
 		{qwentest.Fault{Kind: qwentest.LoseRST}, notTaken}, {qwentest.Fault{Kind: qwentest.LoseFIN}, notTaken},
 		{qwentest.Fault{Kind: qwentest.UnreadRST}, unread}, {qwentest.Fault{Kind: qwentest.UnreadFIN}, unread},
 		{qwentest.Fault{Kind: qwentest.PartialRST}, unread}, {qwentest.Fault{Kind: qwentest.PartialFIN}, unread},

@@ -76,14 +76,13 @@ func (n needle) inText(text string) bool {
 	return n.start != "" && (strings.Contains(onlyLF(text), n.start) || strings.Contains(text, n.escaped))
 }
 
-// inForm looks through the values of a query or a form.
+// inForm looks through the fields of a query or a form.
 func (n needle) inForm(encoded string) bool {
 	if n.start == "" {
 		return false
 	}
 	for field := range strings.SplitSeq(encoded, "&") {
-		_, value, _ := strings.Cut(field, "=")
-		if text, err := url.QueryUnescape(value); err == nil && n.inText(text) {
+		if text, err := url.QueryUnescape(field); err == nil && n.inText(text) {
 			return true
 		}
 	}

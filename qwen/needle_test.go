@@ -31,7 +31,8 @@ func TestNeedleFindsEverySpelling(t *testing.T) {
 	}
 	for name, address := range map[string]string{
 		"query": site + "search?q=" + url.QueryEscape(prompt), "component": site + "search?q=" + component,
-		"path": site + "search/" + url.PathEscape(prompt),
+		"bare query": site + "search?" + component,
+		"path":       site + "search/" + url.PathEscape(prompt),
 	} {
 		if !n.in(address, nil) {
 			t.Errorf("not found in the %s", name)

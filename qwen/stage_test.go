@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,6 +138,7 @@ func onShared(t *testing.T, mode string, site qwentest.Options) *stage {
 		}
 		if err == nil {
 			err = s.client.UseToken(t.Context(), s.site.Token())
+			s.client.Close() // Chromium keeps cookies for half a minute before it writes them; at an orderly end it writes them
 		}
 		if err != nil {
 			shared.Unlock()
@@ -240,3 +242,13 @@ func kind(err error) qwen.Kind {
 	}
 	return ""
 }
+
+// writeScript makes a program of shell commands.
+func writeScript(t *testing.T, path, commands string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+commands+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
