@@ -63,7 +63,9 @@ type Turn = struct {
 	Done bool
 }
 
-// Fault is what the agent asks of a chat's error.
+// Fault is what the agent asks of a chat's error. One of Send's may also have a
+// method Refused() bool, which says that the site itself, in words that are
+// understood, did not take the prompt.
 type Fault interface {
 	error
 	// Class is one of the failure classes of this package (ClassLogin, …).

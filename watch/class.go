@@ -43,9 +43,18 @@ func endsJob(class string) bool {
 	return false
 }
 
-// isRefusal reports whether a failure of the class, met after the release, is
-// the site's own word that it did not take the prompt. Any other failure there
-// is a lost connection, whatever it calls itself.
+// refused reports whether an error met after the release is the site's own word
+// that it did not take the prompt: the driver says so, or the class does. Any
+// other is a lost connection, whatever it calls itself.
+func refused(err error, class string) bool {
+	var said interface{ Refused() bool }
+	if errors.As(err, &said) && said.Refused() {
+		return true
+	}
+	return FaultOf(err) != nil && isRefusal(class)
+}
+
+// isRefusal reports whether the class alone says that the site refused.
 func isRefusal(class string) bool {
 	switch class {
 	case ClassLogin, ClassChallenge, ClassQuota, ClassInvalid, ClassAltered,

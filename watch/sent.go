@@ -135,10 +135,16 @@ func (c *courier) ends(r *report, prompt string) {
 // doubtful is a send whose outcome nobody knows. The driver has closed the tab
 // and shut the way out, so from now on nothing more can leave. After the
 // site's own refusal the chat is read at once.
+//
+// Whatever it was, the queue pauses or the job ends: a prompt that is proved
+// not to have left must not go out again at once, to the same end, for ever.
 func (c *courier) doubtful(ctx context.Context, r *report, err error) {
 	r.doubt = doubt{since: time.Now()}
 	r.next = r.doubt.since
-	if FaultOf(err) == nil || !isRefusal(r.trouble.class) {
+	if !refused(err, r.trouble.class) {
+		if endsJob(r.trouble.class) {
+			r.trouble.class = ClassUnreachable // a lost connection, whatever it calls itself
+		}
 		return
 	}
 	t := r.trouble
