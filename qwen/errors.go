@@ -36,6 +36,7 @@ type Error struct {
 	Kind   Kind      // the class
 	Advice string    // what a person can do; may be empty
 	Left   bool      // a byte of the prompt may have left this machine
+	Said   bool      // the site itself said no, in words that are understood
 	When   time.Time // when the site said to come back; zero if it did not
 	Err    error     // the cause; may be nil
 }
@@ -56,6 +57,10 @@ func (e *Error) Class() string { return string(e.Kind) }
 
 // MayHaveLeft reports whether any byte of the prompt may have left.
 func (e *Error) MayHaveLeft() bool { return e.Left }
+
+// Refused reports whether the site itself said that it did not take the
+// prompt. What a broken connection or a server in between says is not that.
+func (e *Error) Refused() bool { return e.Said }
 
 // Hint is what a person can do, one sentence.
 func (e *Error) Hint() string { return e.Advice }

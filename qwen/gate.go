@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
@@ -160,54 +159,6 @@ func (g *gate) isAt(p paused, path string) bool {
 	return err == nil && g.site.owns(u) && strings.TrimRight(u.Path, "/") == strings.TrimRight(path, "/")
 }
 
-// noteNewChat reads the reply to the page's call for a new chat: its id is the
-// only one that our send may carry. A refusal ends the wait for the send.
-func (g *gate) noteNewChat(p paused) {
-	const op = "make a new chat"
-	if p.Request.Method != "POST" || !g.isAt(p, g.path.NewChat) {
-		return
-	}
-	body, err := g.replyBody(p)
-	if err != nil || p.Status == nil {
-		g.refuse(fail(KindUnreachable, op, "no reply"))
-		return
-	}
-	id, err := newChatID(op, reply{Status: *p.Status, Body: body})
-	if err != nil {
-		g.refuse(err)
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.chats[id] = true
-}
-
-// newChatID is the id that a reply to chats/new names.
-func newChatID(op string, answer reply) (string, error) {
-	if err := answer.check(op, time.Now()); err != nil {
-		return "", notGone(err)
-	}
-	made, err := decode[struct {
-		ID string `json:"id"`
-	}](answer, op)
-	if err != nil || !uuidPattern.MatchString(made.ID) {
-		return "", fail(KindSiteChanged, op, "the reply names no chat")
-	}
-	return strings.ToLower(made.ID), nil
-}
-
-// notGone makes of "not found", said to a send, what it is: the model or the
-// chat that was just made are not as the site wants them. No chat is gone.
-func notGone(err error) error {
-	if err == nil {
-		return nil
-	}
-	if e := asError(err, "", ""); e.Kind == KindGone {
-		return fail(KindSiteChanged, e.Op, "%w", e.Err)
-	}
-	return err
-}
-
 // refuse ends the wait for the send; the first reason counts.
 func (g *gate) refuse(err error) {
 	select {
@@ -286,15 +237,4 @@ func (g *gate) strangers() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.strange
-}
-
-// given are the ids of the chats that this page was given.
-func (g *gate) given() map[string]bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	chats := map[string]bool{}
-	for id := range g.chats {
-		chats[id] = true
-	}
-	return chats
 }

@@ -52,6 +52,11 @@ func (c *Client) Send(ctx context.Context, prompt string, commit func(address st
 	s.settle()
 	e := *asError(err, KindBrowser, "send the prompt")
 	e.Left = s.left || p.gate.leak()
+	if e.Kind == KindGone {
+		// Of a chat that was made a moment ago, or of a model: not this prompt's
+		// fault, and the next would fare the same.
+		e.Kind, e.Advice = KindSiteChanged, advice[KindSiteChanged]
+	}
 	return "", c.leave(&e)
 }
 
