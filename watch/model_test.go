@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,13 +23,17 @@ import (
 // model runs random histories of a folder: drops, edits, holds, faults of the
 // chat and of the disk, deaths of the program. What must hold at every moment:
 //
-//   - a job is taken by the site at most once, whatever its prompt became;
+//   - a job is taken by the site at most once, whatever its prompt became, and
+//     once more for each retry that was asked for;
 //   - an answer that is there is the whole answer to what was taken;
+//   - the address of all that was taken is in a marker or in a retired one;
+//   - what is cancelled before it was sent is not sent;
 //   - in the end no prompt is lost: each is answered, or says why not.
 type model struct {
 	*rig
 	rt      *rapid.T
 	texts   map[string][]string // every text that a name ever had
+	retries map[string]int      // asked for, by name
 	plans   sync.Map            // text -> watchtest.Plan
 	stop    func()
 	stumble atomic.Pointer[stumble]
@@ -51,7 +56,7 @@ func TestModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, rt *rapid.T) {
-	m := &model{rig: newRig(t), rt: rt, texts: map[string][]string{}}
+	m := &model{rig: newRig(t), rt: rt, texts: map[string][]string{}, retries: map[string]int{}}
 	m.cfg.SendGap, m.cfg.Rescan, m.cfg.InFlight = 10*time.Second, 2*time.Minute, 4
 	m.chat.Script(func(prompt string, nth int) watchtest.Plan {
 		if nth > 2 { // the third send goes well, if the agent ever dares
@@ -67,6 +72,9 @@ func runModel(t *testing.T, rt *rapid.T) {
 		"drop":   m.drop,
 		"hold":   m.hold,
 		"fetch":  m.fetch,
+		"retry":  m.retry,
+		"cancel": m.cancel,
+		"resume": m.resume,
 		"pass":   m.pass,
 		"break":  m.breaks,
 		"die":    m.die,
@@ -150,12 +158,36 @@ func (m *model) fetch(rt *rapid.T) {
 	}
 }
 
+// retry asks for one more send.
+func (m *model) retry(rt *rapid.T) {
+	name := m.name(rt)
+	if file := name + ".prompt.retry"; !m.has(file) {
+		m.retries[name]++
+		m.write(file, "")
+	}
+}
+
+func (m *model) cancel(rt *rapid.T) { m.write(m.name(rt)+".prompt.cancel", "") }
+
+// resume deletes what keeps a job or a folder from going on.
+func (m *model) resume(rt *rapid.T) {
+	for _, file := range []string{"watcher.paused", "sub/watcher.paused"} {
+		if m.has(file) && rapid.Bool().Draw(rt, "notice") {
+			m.remove(file)
+		}
+	}
+	name := m.name(rt)
+	if f := state.ParseFailure([]byte(m.read(name + ".md.err"))); f.Class == watch.ClassCancelled {
+		m.remove(name + ".md.err")
+	}
+}
+
 func (m *model) pass(rt *rapid.T) {
 	pass(rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 3 * time.Minute, time.Hour}).Draw(rt, "time"))
 }
 
 func (m *model) breaks(rt *rapid.T) {
-	method := rapid.SampledFrom([]string{"owner", "read", "find", "send"}).Draw(rt, "method")
+	method := rapid.SampledFrom([]string{"owner", "read", "find", "send", "stop"}).Draw(rt, "method")
 	class := rapid.SampledFrom(queueClasses).Draw(rt, "class")
 	if rapid.Bool().Draw(rt, "mend") {
 		m.chat.Break(method, nil)
@@ -178,28 +210,50 @@ func (m *model) die(rt *rapid.T) {
 func (m *model) invariants(rt *rapid.T) {
 	posts := m.chat.Accepted()
 	for name, texts := range m.texts {
-		taken := ""
+		taken, answers := 0, []string{}
+		kept := m.markers(name)
 		for _, p := range posts {
 			if !slices.Contains(texts, p.Prompt) {
 				continue
 			}
-			if taken != "" {
-				rt.Fatalf("%s was taken twice: %q and %q\n%s", name, taken, p.Prompt, m.log)
+			taken++
+			answers = append(answers, watchtest.Answer(p.Prompt))
+			if !strings.Contains(kept, p.Address+"#") {
+				rt.Fatalf("the address %s of %s is lost\n%s", p.Address, name, m.log)
 			}
-			taken = p.Prompt
 		}
-		if m.has(name+".md") && m.read(name+".md") != watchtest.Answer(taken) {
-			rt.Fatalf("%s.md = %q, but %q was taken\n%s", name, m.read(name+".md"), taken, m.log)
+		if taken > 1+m.retries[name] {
+			rt.Fatalf("%s was taken %d times, with %d retries\n%s", name, taken, m.retries[name], m.log)
 		}
-		if taken != "" && !m.has(name+".md.url") {
-			rt.Fatalf("%s was taken and has no marker\n%s", name, m.log)
+		if m.has(name+".md") && !slices.Contains(answers, m.read(name+".md")) {
+			rt.Fatalf("%s.md = %q answers nothing that was taken\n%s", name, m.read(name+".md"), m.log)
+		}
+		if f := state.ParseFailure([]byte(m.read(name + ".md.err"))); f.Class == watch.ClassCancelled && f.Address == "" && strings.Contains(m.read(name+".md.url"), "stage=") {
+			rt.Fatalf("%s was cancelled before it was sent, and sent\n%s", name, m.log)
 		}
 	}
 }
 
+// markers is what all the markers of a job hold, retired ones too.
+func (m *model) markers(name string) string {
+	files, err := filepath.Glob(m.path(name) + ".md.url*")
+	if err != nil {
+		m.rt.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			m.rt.Fatal(err)
+		}
+		all.Write(b)
+	}
+	return all.String()
+}
+
 // end mends all and lets the folder come to rest.
 func (m *model) end() {
-	for _, method := range []string{"owner", "read", "find", "send"} {
+	for _, method := range []string{"owner", "read", "find", "send", "stop"} {
 		m.chat.Break(method, nil)
 	}
 	m.stop()
@@ -208,12 +262,19 @@ func (m *model) end() {
 			m.remove(name + ".prompt.hold")
 		}
 	}
+	for _, file := range []string{"watcher.paused", "sub/watcher.paused"} {
+		if m.has(file) {
+			m.remove(file)
+		}
+	}
 	m.cfg.Rescan = 20 * time.Minute
 	m.restart()
 	pass(30 * time.Hour)
 	m.invariants(m.rt)
 	for name, texts := range m.texts {
 		switch {
+		case m.has(name+".prompt.cancel") || m.has(name+".prompt.retry"):
+			m.rt.Fatalf("a control file of %s was not acknowledged\n%s", name, m.log)
 		case m.has(name + ".md"):
 		case !m.has(name + ".md.err"):
 			m.rt.Fatalf("%s was lost: %v\n%s", name, texts, m.log)
@@ -228,8 +289,8 @@ func (m *model) end() {
 		m.rt.Fatal(err)
 	}
 	for _, e := range left {
-		if strings.HasSuffix(e.Name(), ".tmp") {
-			m.rt.Fatalf("%s was left behind", e.Name())
+		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == state.WitnessFile || e.Name() == state.PausedFile {
+			m.rt.Fatalf("%s was left behind\n%s", e.Name(), m.log)
 		}
 	}
 }

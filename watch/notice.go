@@ -97,8 +97,8 @@ func (l *loop) post(f *folder, queue string) {
 	switch {
 	case f.gone.Class != "":
 		want = goneNotice(f.gone, l.cfg.ID)
-	case n.posted != "" || f.unfinished():
-		want = queue
+	case f.unfinished() || n.posted != "" && !f.listed:
+		want = queue // who asks about a folder may come back
 	}
 	if want == n.posted || n.stuck {
 		return
