@@ -56,6 +56,66 @@ the file to say that it was obeyed.`,
 	}
 }
 
+func (a *app) retryCommand() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "retry FILE...",
+		Short: "Put a prompt's marker and answer aside, and send it again",
+		Long: `retry makes name.prompt.retry. The program that sent the prompt puts its
+name.md.url, name.md and name.md.err aside (as .1, .2, …), removes name.prompt.retry
+to say so, and sends the prompt again: this is a second send.
+
+Only that program obeys. When it is gone for good, or another account sent it,
+--force puts the files aside here and now. Stop the other program first: what it
+is just sending can't be seen from here.`,
+		Example: "  watcher retry article.prompt",
+		Args:    needArgs("file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !force {
+				return each(args, touch, state.KindRetry)
+			}
+			for _, arg := range args {
+				if err := forceRetry(arg); err != nil {
+					return fmt.Errorf("%s: %w", arg, err)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "do it here, whoever sent the prompt; stop that program first")
+	return c
+}
+
+// forceRetry does what the owner of a marker does for a .retry: the marker
+// goes first, checked under its archive name; the answer and the failure
+// follow; what asked for it goes last.
+func forceRetry(arg string) error {
+	if _, err := controlFile(arg, state.KindRetry); err != nil {
+		return err
+	}
+	name, _, _ := state.Parse(filepath.Base(arg)) // controlFile has parsed it
+	dir, err := state.OpenDir(filepath.Dir(arg), readOnlyOwner)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	m, err := dir.Believe(name)
+	if err == nil {
+		_, err = dir.Retire(name, m)
+	}
+	for _, aside := range []func() error{
+		func() error { return err },
+		func() error { _, err := dir.ArchiveAnswer(name); return err },
+		func() error { _, err := dir.ArchiveError(name); return err },
+		func() error { return dir.Remove(name, state.KindRetry) },
+	} {
+		if err := aside(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // each does something with the control file of each argument.
 func each(args []string, do func(path string) error, kind state.Kind) error {
 	for _, arg := range args {

@@ -50,11 +50,7 @@ func savePause(profile string, p watch.Pause) error {
 	if err != nil {
 		return err
 	}
-	temp := path + ".new"
-	if err := os.WriteFile(temp, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return replaceFile(path, append(b, '\n'))
 }
 
 // bindPause makes a session begin with the profile's pause and keep it there.

@@ -51,6 +51,7 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 	}
 	c := a.set.agentConfig(s.client, id, log)
 	bindPause(&c, s.profile.Dir(), log)
+	c.Pace = openPace(s.profile.Dir(), log)
 	change(&c)
 	if hook := testHooks.agent; hook != nil {
 		hook(&c)
