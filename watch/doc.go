@@ -21,6 +21,10 @@
 //	Failed  nothing, until a person removes the .md.err or edits the prompt
 //	Done    nothing
 //
+// A user's .cancel or .retry comes before that (control.go, retry.go): the job
+// is ended, or what says that it was sent is put aside. A retry is obeyed by the
+// marker's owner alone, [Retry] does the same for a command.
+//
 // One goroutine (loop.go) owns the table of jobs. It waits for a kick, a
 // request, a report, or one timer that is set to the next due time, and for
 // nothing else. A second goroutine, the courier (courier.go), carries out one
@@ -47,6 +51,13 @@
 // and the others go on. The queue's fails no job: sending pauses, one careful
 // attempt is made at growing intervals, and all goes on by itself when one
 // works (pause.go, account.go). An error of a folder's disk pauses that folder.
+// So does a tool that takes the markers away and leaves the prompts (gone.go):
+// that pause stands in the folder and only a person ends it. Each folder where
+// somebody waits has a notice, watcher.paused (notice.go); to delete it is to
+// say "try now".
+//
+// Every .md.err ends in the command to go on (failure.go). Sends keep their
+// distance in time and number, also over the end of a program (pace.go).
 //
 // # Reading on
 //

@@ -188,8 +188,8 @@ func TestLedgerIsClosed(t *testing.T) {
 				r.write("a.prompt", "hello")
 				_, stop := r.start()
 				pass(10 * time.Second)
-				if len(l.chats) != 1 || l.last.IsZero() {
-					t.Errorf("open chats: %v, last send %v", l.chats, l.last)
+				if len(l.Unanswered()) != 1 || l.LastSend().IsZero() {
+					t.Errorf("open chats: %v, last send %v", l.Unanswered(), l.LastSend())
 				}
 				if name == "after death" {
 					stop()

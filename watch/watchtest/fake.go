@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -268,86 +267,4 @@ func (f *Fake) arrive() {
 		c.message = fmt.Sprintf("message-%d", c.made)
 		f.ledger = append(f.ledger, Post{Address: c.address(), Prompt: c.prompt, At: c.due})
 	}
-}
-
-// Read shows a chat as it is now.
-func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.Turn, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.call(ctx, "read"); err != nil {
-		return watch.Turn{}, err
-	}
-	f.arrive()
-	c := f.chats[address]
-	if c == nil || c.gone {
-		return watch.Turn{}, &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
-	}
-	if message != "" && message != c.message {
-		return watch.Turn{}, errors.New("fake chat: the message is not in this chat")
-	}
-	if c.message == "" {
-		return watch.Turn{Empty: true}, nil
-	}
-	if c.plan.Fails != nil {
-		return watch.Turn{}, c.plan.Fails
-	}
-	return c.turn(), nil
-}
-
-func (c *chat) turn() watch.Turn {
-	t := watch.Turn{Message: c.message, Asked: c.due.Unix(), Fingerprint: fingerprint(c.shown)}
-	whole := Answer(c.prompt)
-	grown := time.Since(c.due)
-	if !c.stopped.IsZero() {
-		grown = c.stopped.Sub(c.due)
-	}
-	switch {
-	case c.plan.Stuck:
-		t.Text, t.Progress = whole[:len(whole)/2], 1
-	case grown < c.plan.Think:
-		t.Text = whole[:int(int64(len(whole))*int64(grown)/int64(c.plan.Think))]
-		t.Progress = 1 + int(grown/time.Second)
-	default:
-		t.Text, t.Progress, t.Done = whole, 1<<30, true
-	}
-	return t
-}
-
-// Find lists the chats that begin with the prompt, newest first.
-func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.call(ctx, "find"); err != nil {
-		return nil, err
-	}
-	f.arrive()
-	var found []*chat
-	for _, c := range f.chats {
-		if c.message != "" && !c.gone && c.shown == prompt {
-			found = append(found, c)
-		}
-	}
-	slices.SortFunc(found, func(a, b *chat) int { return b.made - a.made })
-	var list []string
-	for _, c := range found {
-		list = append(list, c.address())
-	}
-	return list, nil
-}
-
-// Stop ends an answer that is not whole yet: it grows no more.
-func (f *Fake) Stop(ctx context.Context, address, _ string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.call(ctx, "stop"); err != nil {
-		return err
-	}
-	c := f.chats[address]
-	if c == nil || c.gone {
-		return &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
-	}
-	if f.arrive(); c.stopped.IsZero() && c.message != "" {
-		c.stopped = time.Now()
-	}
-	return nil
 }
