@@ -107,8 +107,7 @@ func (m message) finished() bool {
 		return false
 	}
 	for _, p := range m.Parts {
-		// A part without a status says nothing against what done says.
-		if p.Phase == "answer" && p.Status != "finished" && p.Status != "" {
+		if p.Phase == "answer" && p.Status != "finished" {
 			return false
 		}
 	}
