@@ -40,9 +40,10 @@ func TestCancelBeforeTheSend(t *testing.T) {
 			r.chat.Break("owner", nil)
 		},
 		"with a retry": func(r *rig) {
-			r.write("a.prompt", "hello")
+			// In an order in which no program can take up the one without the other.
 			r.write("a.prompt.cancel", "")
 			r.write("a.prompt.retry", "")
+			r.write("a.prompt", "hello")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
