@@ -48,6 +48,7 @@ type gate struct {
 	phase   gatePhase
 	needle  *needle
 	chats   map[string]bool // ids that chats/new returned to this page
+	version string          // the front end's, as its own calls name it
 	waiting []paused        // held while a send is held
 	strange []string        // requests that carry the prompt and aren't the send
 	spoiled error           // why the send must not be let go any more
@@ -129,6 +130,9 @@ func (g *gate) decide(p paused) verdict {
 	body := g.body(p)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if v := p.version(); v != "" && g.site.hosts(p.Request.URL) {
+		g.version = v
+	}
 	switch {
 	case g.isSend(p):
 		if g.phase != gateArmed || g.spoiled != nil {
@@ -230,6 +234,13 @@ func (g *gate) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.needle == nil || g.phase == gateReleased
+}
+
+// frontEnd is the version that the page's own calls name; "" until one does.
+func (g *gate) frontEnd() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.version
 }
 
 // strangers are the requests that carried the prompt and weren't the send.

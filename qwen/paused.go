@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/fetch"
@@ -20,9 +21,10 @@ type paused struct {
 	Status  *int            `json:"responseStatusCode"`
 	Reason  string          `json:"responseErrorReason"`
 	Request struct {
-		URL     string `json:"url"`
-		Method  string `json:"method"`
-		HasBody bool   `json:"hasPostData"`
+		URL     string            `json:"url"`
+		Method  string            `json:"method"`
+		HasBody bool              `json:"hasPostData"`
+		Headers map[string]string `json:"headers"`
 		Entries []struct {
 			Bytes string `json:"bytes"`
 		} `json:"postDataEntries"`
@@ -32,6 +34,16 @@ type paused struct {
 
 // atResponse reports whether the request is paused with its reply in.
 func (p paused) atResponse() bool { return p.Status != nil || p.Reason != "" }
+
+// version is the front end's version, as the page's own calls name it.
+func (p paused) version() string {
+	for name, value := range p.Request.Headers {
+		if strings.EqualFold(name, "Version") {
+			return value
+		}
+	}
+	return ""
+}
 
 // path names the request in errors: an address may hold anything.
 func (p paused) path() string {

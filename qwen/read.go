@@ -144,7 +144,7 @@ func (p *page) get(ctx context.Context, path string) (reply, error) {
 	defer cancel()
 	tab, cancelTime := context.WithTimeout(tab, fetchTimeout+commandTimeout)
 	defer cancelTime()
-	r, err := call[reply](tab, "get", path, replyTimeout.Milliseconds(), fetchTimeout.Milliseconds())
+	r, err := call[reply](tab, "get", path, p.gate.frontEnd(), replyTimeout.Milliseconds(), fetchTimeout.Milliseconds())
 	if err != nil {
 		return reply{}, fail(KindUnreachable, "ask the site for "+path, "%w", err)
 	}

@@ -16,9 +16,16 @@ function usable(element) {
   return !element.disabled && element.getAttribute('aria-disabled') !== 'true';
 }
 
+// writable says that a person could type there. Pages keep hidden twins of
+// their composer to measure its height.
+function writable(element) {
+  return 'value' in element && !element.readOnly && !element.disabled &&
+    !element.closest('[aria-hidden="true"]') && getComputedStyle(element).visibility !== 'hidden';
+}
+
 // composer is the visible element that holds the text, or undefined.
 function composer(site) {
-  return find(site.composer).find(({ element }) => 'value' in element);
+  return find(site.composer).find(({ element }) => writable(element));
 }
 
 // button is the visible send button that takes clicks, or undefined.

@@ -1,13 +1,15 @@
 // get fetches a path of the site as the page itself does, and returns the
 // reply as it came, never one from a cache. A reply that doesn't begin within
 // the first limit, or isn't whole within the second (milliseconds), is given
-// up: a punished request may hang instead of failing.
-async function get(path, first, whole) {
+// up: a punished request may hang instead of failing. version is the front
+// end's, as its own calls name it, or empty.
+async function get(path, version, first, whole) {
   const stop = new AbortController();
   const began = setTimeout(() => stop.abort(new Error('no reply')), first);
   const ended = setTimeout(() => stop.abort(new Error('the reply does not end')), whole);
   const ask = async (more) => {
     const headers = { Accept: 'application/json', source: 'web', 'X-Request-Id': crypto.randomUUID(), ...more };
+    if (version) headers.Version = version;
     const reply = await fetch(path, { credentials: 'include', cache: 'no-store', signal: stop.signal, headers });
     clearTimeout(began);
     return {
