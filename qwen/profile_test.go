@@ -36,13 +36,18 @@ func TestProfileIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.noteRead("https://chat.qwen.ai/c/" + chatA)
-	filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		info, err := e.Info()
-		if err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		info, err := e.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v", path, info.Mode())
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestProfileIsExclusive(t *testing.T) {

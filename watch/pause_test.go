@@ -153,7 +153,7 @@ func TestPauseFromBefore(t *testing.T) {
 			t.Errorf("%d calls during the pause", n)
 		}
 		pass(2 * time.Minute)
-		if wait := last.Until.Sub(time.Now()); last.Fails != 5 || !last.Person || wait < 10*time.Minute {
+		if wait := time.Until(last.Until); last.Fails != 5 || !last.Person || wait < 10*time.Minute {
 			t.Errorf("pause = %+v, next attempt in %v", last, wait)
 		}
 	})
