@@ -96,7 +96,7 @@ func TestAnswerParts(t *testing.T) {
 		"two parts":       {parts([3]string{"answer", "One ", "finished"}, [3]string{"web_search", "x", "finished"}, [3]string{"answer", "two.", "finished"}), "One two.", true, ""},
 		"last is typing":  {parts([3]string{"answer", "One ", "finished"}, [3]string{"answer", "tw", "typing"}), "One tw", false, ""},
 		"first is typing": {parts([3]string{"answer", "One ", "typing"}, [3]string{"answer", "two", "finished"}), "One two", false, ""},
-		"no status":       {parts([3]string{"answer", "One", ""}), "One", false, ""},
+		"no status":       {parts([3]string{"answer", "One", ""}), "One", true, ""},
 		"thinking only":   {parts([3]string{"thinking_summary", "", "finished"}, [3]string{"think", "raw thoughts", "finished"}), "", false, ""},
 		"thinking, text":  {func(m map[string]any) { parts([3]string{"think", "x", "finished"})(m); m["content"] = "text" }, "", false, ""},
 		"blank":           {parts([3]string{"answer", " \n\t", "finished"}), " \n\t", false, ""},
@@ -109,7 +109,7 @@ func TestAnswerParts(t *testing.T) {
 		"stopped":         {set("is_stop", true), "The answer.", false, KindGeneration},
 		"error":           {set("error", map[string]any{"code": "internal_error", "details": "busy"}), "The answer.", false, KindGeneration},
 		"error is a text": {set("error", "it broke"), "The answer.", false, KindGeneration},
-		"error is an {}":  {set("error", map[string]any{}), "The answer.", false, KindGeneration},
+		"error is an {}":  {set("error", map[string]any{}), "The answer.", true, ""},
 		"error is false":  {set("error", false), "The answer.", true, ""},
 		"error is empty":  {set("error", ""), "The answer.", true, ""},
 		"filtered":        {set("error", map[string]any{"code": "data_inspection_failed"}), "The answer.", false, KindFiltered},
@@ -235,7 +235,7 @@ func TestUnfinishedIsNeverDone(t *testing.T) {
 		for i := range n {
 			status := "finished"
 			if i == broken {
-				status = rapid.SampledFrom([]string{"typing", "", "Finished", "done"}).Draw(t, "status")
+				status = rapid.SampledFrom([]string{"typing", "stopped", "Finished", "done"}).Draw(t, "status")
 			}
 			list = append(list, [3]string{"answer", "text", status})
 		}

@@ -2,6 +2,8 @@ package qwen_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -221,38 +223,51 @@ func TestSlowCommit(t *testing.T) {
 }
 
 // TestStartsLeaveNothing: many starts and stops, half of the browsers killed,
-// leave no process and no file behind.
+// leave no process and no file behind. The profile's path is too long for the
+// browser's socket, so its temporary folder is in /tmp.
 func TestStartsLeaveNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, qwentest.ModeHTTP, brisk, nil)
-	tmp := func() string {
-		entries, _ := os.ReadDir("/tmp")
-		var names []string
-		for _, e := range entries {
-			if strings.Contains(strings.ToLower(e.Name()), "chrom") || strings.HasPrefix(e.Name(), "watcher-") {
-				names = append(names, e.Name())
-			}
-		}
-		return strings.Join(names, " ")
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
+	s, err := open(qwentest.ModeHTTP, brisk, dir, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := tmp()
+	defer s.close()
+	sum := sha256.Sum256([]byte(filepath.Join(dir, "tmp")))
+	temp := "/tmp/watcher-" + hex.EncodeToString(sum[:6])
 	for i := range 4 * *rounds {
 		if _, err := s.client.Owner(t.Context()); kind(err) != qwen.KindLogin {
 			t.Fatal(err)
 		}
-		pid := s.browserPid(t)
+		if left, err := os.ReadDir(temp); err != nil || len(left) == 0 {
+			t.Errorf("the browser's files are not in %s: %v, %v", temp, left, err)
+		}
 		if i%2 == 0 {
 			s.killBrowser(t)
 		}
 		s.client.Close()
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("the browser %d is still there: %v", pid, err)
+		for deadline := time.Now().Add(10 * time.Second); running(t, dir) > 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d processes stay", running(t, dir))
+			}
+		}
+		if _, err := os.Lstat(temp); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s stays: %v", temp, err)
 		}
 	}
-	if after := tmp(); after != before {
-		t.Errorf("/tmp has %s, had %s", after, before)
+}
+
+// running counts the processes whose command line names a folder.
+func running(t *testing.T, dir string) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if left, _ := os.ReadDir(filepath.Join(s.profile.Dir(), "tmp")); len(left) > 2 {
-		t.Errorf("the profile's tmp has %v", left)
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(commandLine(pid), dir) {
+			n++
+		}
 	}
+	return n
 }

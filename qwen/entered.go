@@ -16,7 +16,7 @@ func (p *page) entered(ctx context.Context) error {
 		if trouble := p.trouble(s); trouble != nil {
 			return false, trouble
 		}
-		if s.Loading || !p.client.site.at(s.Href) {
+		if s.Loading || s.asks() || !p.client.site.at(s.Href) {
 			return false, nil
 		}
 		return p.ready(s), nil
@@ -45,11 +45,15 @@ func (p *page) ready(s pageState) bool {
 	return c.tokenless
 }
 
+// asks reports whether the whole page is a check, one that may clear itself.
+func (s pageState) asks() bool {
+	return s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")
+}
+
 // trouble recognises error pages, and pages that ask for a person. A page that
 // checks by script alone gets the time to clear itself.
 func (p *page) trouble(s pageState) error {
 	const op = "load the page"
-	asks := s.Blocked || strings.Contains(s.Title, "Verification") || strings.HasPrefix(s.Title, "Just a moment")
 	switch {
 	case s.Status >= 500:
 		return fail(KindUnreachable, op, "the site answers HTTP %d", s.Status)
@@ -57,7 +61,7 @@ func (p *page) trouble(s pageState) error {
 		return fail(KindQuota, op, "the site answers HTTP %d", s.Status)
 	case s.Punish:
 		return fail(KindChallenge, op, "the site asks for a person")
-	case asks && time.Since(p.opened) > checkTimeout:
+	case s.asks() && time.Since(p.opened) > checkTimeout:
 		return fail(KindChallenge, op, "the site shows a check page")
 	}
 	return nil

@@ -7,3 +7,10 @@ func Impatient() {
 	holdTimeout, pressAgain = 20*time.Second, 500*time.Millisecond
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
 }
+
+// Forget makes the next call load a new page.
+func (c *Client) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard(c.page)
+}

@@ -95,7 +95,8 @@ func (c *Client) openPage(ctx context.Context, path string) (*page, error) {
 // arm starts the tab and puts the gate before it, in this order: the tab is
 // blank, the proxy is closed, and nothing is navigated yet.
 func (p *page) arm(ctx context.Context) error {
-	p.ctx, p.cancel = chromedp.NewContext(p.browser.ctx)
+	// A tab, not a window: each new window costs the browser a second of work.
+	p.ctx, p.cancel = chromedp.NewContext(p.browser.ctx, chromedp.WithNewWindow(false))
 	p.live = p.ctx
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(p.ctx) }()

@@ -94,6 +94,11 @@ func (p *proxy) accept() {
 func (p *proxy) setMode(m proxyMode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.set(m)
+}
+
+// set is setMode with the lock held.
+func (p *proxy) set(m proxyMode) {
 	p.mode = m
 	p.one = nil
 	for t := range p.tunnels {
@@ -128,13 +133,14 @@ func (p *proxy) drain() {
 
 // shut is setMode(modeShut) that tells how many bytes went towards the site
 // through the one tunnel that modeAllowOne let through. 0 is proof that nothing
-// left since the proxy was shut before: the tunnel is cut first, and a tunnel
-// counts before it writes, so what is not counted by now can't be written.
+// left since the proxy was shut before: the tunnel is cut first, under the lock
+// under which it came about, and a tunnel counts before it writes, so what is
+// not counted by now can't be written.
 func (p *proxy) shut() int64 {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	one := p.one
-	p.mu.Unlock()
-	p.setMode(modeShut)
+	p.set(modeShut)
 	if one == nil {
 		return 0
 	}

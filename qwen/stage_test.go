@@ -170,8 +170,9 @@ func closeShared() {
 	}
 }
 
-// configure sets the site's options; pages load with them from now on.
+// configure sets the site's options; the next call loads a page with them.
 func (s *stage) configure(o qwentest.Options) {
+	s.client.Forget()
 	s.site.Configure(func(now *qwentest.Options) { *now = o })
 }
 

@@ -11,8 +11,8 @@ import (
 // A stopped answer does not grow any more and never counts as whole; the chat's
 // prompt stays delivered once.
 func TestStop(t *testing.T) {
-	s := newStage(t, qwentest.ModeHTTPS2, qwentest.Options{}, nil)
-	s.login(t)
+	t.Parallel()
+	s := onShared(t, "h2", brisk)
 	prompt := "Count to a million."
 	s.site.Fault(qwentest.Fault{Kind: qwentest.Stuck, Match: prompt, Times: qwentest.Always})
 	address, message, err := s.send(t.Context(), prompt)
