@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"watcher/state"
+	"watcher/watch"
 )
 
 // The control commands do nothing but what a user can do with touch and rm:
@@ -86,9 +87,7 @@ is just sending can't be seen from here.`,
 	return c
 }
 
-// forceRetry does what the owner of a marker does for a .retry: the marker
-// goes first, checked under its archive name; the answer and the failure
-// follow; what asked for it goes last.
+// forceRetry does what the owner of a marker does for a .retry.
 func forceRetry(arg string) error {
 	if _, err := controlFile(arg, state.KindRetry); err != nil {
 		return err
@@ -99,21 +98,8 @@ func forceRetry(arg string) error {
 		return err
 	}
 	defer dir.Close()
-	m, err := dir.Believe(name)
-	if err == nil {
-		_, err = dir.Retire(name, m)
-	}
-	for _, aside := range []func() error{
-		func() error { return err },
-		func() error { _, err := dir.ArchiveAnswer(name); return err },
-		func() error { _, err := dir.ArchiveError(name); return err },
-		func() error { return dir.Remove(name, state.KindRetry) },
-	} {
-		if err := aside(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	_, err = watch.Retry(dir, name, func(string) bool { return false }, true)
+	return err
 }
 
 // each does something with the control file of each argument.

@@ -124,6 +124,9 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 		return watch.Result{}, false, err
 	}
 	r := watch.Result{File: file, Phase: j.phase, Address: j.address}
+	if j.asks {
+		return r, false, nil // somebody has to obey it first
+	}
 	switch j.phase {
 	case state.Absent:
 		return r, false, usagef("%s: there is no such file", file)

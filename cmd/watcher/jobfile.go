@@ -18,6 +18,7 @@ type jobFiles struct {
 	address string
 	failure state.Failure
 	void    bool // the failure speaks of another text than the prompt's
+	asks    bool // a .cancel or a .retry waits to be obeyed
 }
 
 // lookAt reads what the files of a prompt's job say.
@@ -38,7 +39,7 @@ func lookAt(file string) (jobFiles, error) {
 	if err != nil {
 		return jobFiles{}, fmt.Errorf("look at %s: %w", file, err)
 	}
-	j := jobFiles{phase: files.Phase()}
+	j := jobFiles{phase: files.Phase(), asks: files.Has(state.KindCancel) || files.Has(state.KindRetry)}
 	if files.Has(state.KindMarker) {
 		if m, err := dir.Believe(name); err == nil {
 			j.address = m.Address
