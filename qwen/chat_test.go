@@ -96,7 +96,7 @@ func TestAnswerParts(t *testing.T) {
 		"two parts":       {parts([3]string{"answer", "One ", "finished"}, [3]string{"web_search", "x", "finished"}, [3]string{"answer", "two.", "finished"}), "One two.", true, ""},
 		"last is typing":  {parts([3]string{"answer", "One ", "finished"}, [3]string{"answer", "tw", "typing"}), "One tw", false, ""},
 		"first is typing": {parts([3]string{"answer", "One ", "typing"}, [3]string{"answer", "two", "finished"}), "One two", false, ""},
-		"no status":       {parts([3]string{"answer", "One", ""}), "One", true, ""},
+		"no status":       {parts([3]string{"answer", "One", ""}), "One", false, ""},
 		"thinking only":   {parts([3]string{"thinking_summary", "", "finished"}, [3]string{"think", "raw thoughts", "finished"}), "", false, ""},
 		"thinking, text":  {func(m map[string]any) { parts([3]string{"think", "x", "finished"})(m); m["content"] = "text" }, "", false, ""},
 		"blank":           {parts([3]string{"answer", " \n\t", "finished"}), " \n\t", false, ""},
@@ -235,7 +235,7 @@ func TestUnfinishedIsNeverDone(t *testing.T) {
 		for i := range n {
 			status := "finished"
 			if i == broken {
-				status = rapid.SampledFrom([]string{"typing", "stopped", "Finished", "done"}).Draw(t, "status")
+				status = rapid.SampledFrom([]string{"typing", "", "Finished", "done"}).Draw(t, "status")
 			}
 			list = append(list, [3]string{"answer", "text", status})
 		}

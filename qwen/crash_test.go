@@ -29,7 +29,7 @@ func (s *stage) browserPid(t *testing.T) int {
 		t.Fatal(err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || pid < 1000 || !strings.Contains(commandLine(pid), "--user-data-dir="+s.profile.Dir()+"/chromium\x00") {
+	if err != nil || pid < 2 || !strings.Contains(commandLine(pid), "--user-data-dir="+s.profile.Dir()+"/chromium\x00") {
 		t.Fatalf("%q is no browser of %s", b, s.profile.Dir())
 	}
 	return pid

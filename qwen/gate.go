@@ -47,6 +47,7 @@ type gate struct {
 	mu      sync.Mutex
 	phase   gatePhase
 	needle  *needle
+	asking  bool            // the page asked for a new chat
 	chats   map[string]bool // ids that chats/new returned to this page
 	version string          // the front end's, as its own calls name it
 	waiting []paused        // held while a send is held

@@ -111,7 +111,8 @@ func click(tab context.Context, x, y float64) error {
 }
 
 // pressIfIdle presses again when the page shows no sign of the click before:
-// the text is still in, nothing runs, and no chat was asked for.
+// nothing runs, and no chat was asked for. A page that had not finished its
+// start may have thrown the text away after the click; then it is put in again.
 func (s *sending) pressIfIdle(ctx context.Context) (again bool, err error) {
 	state, err := s.page.look(ctx)
 	if err != nil {
@@ -120,10 +121,18 @@ func (s *sending) pressIfIdle(ctx context.Context) (again bool, err error) {
 	if trouble := s.page.trouble(state); trouble != nil {
 		return false, trouble
 	}
-	if state.Length > 0 && !state.Stop && state.Send != "" && len(s.page.gate.given()) == 0 {
-		return true, s.press(ctx)
+	switch {
+	case state.Stop || s.page.gate.asked() || len(s.page.gate.given()) > 0:
+		return false, nil
+	case state.Composer != "" && state.Length == 0:
+		f := filling{sending: s}
+		if _, err := s.page.until(ctx, composeTimeout, func(state pageState) (bool, error) { return f.look(ctx, state) }, f.late); err != nil {
+			return false, err
+		}
+	case state.Length == 0 || state.Send == "":
+		return false, nil
 	}
-	return false, nil
+	return true, s.press(ctx)
 }
 
 // notSent says what is known when no send came.

@@ -53,6 +53,13 @@ func notGone(err error) error {
 	return err
 }
 
+// asked reports whether the page asked for a new chat since it was loaded.
+func (g *gate) asked() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.asking
+}
+
 // given are the ids of the chats that this page was given.
 func (g *gate) given() map[string]bool {
 	g.mu.Lock()

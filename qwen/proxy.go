@@ -18,7 +18,7 @@ const (
 	modeClosed   proxyMode = iota // nothing at all: the gate isn't armed yet
 	modeOpen                      // everything
 	modeShut                      // nothing to the site; its tunnels are cut
-	modeAllowOne                  // one new tunnel to the site, then as modeShut
+	modeAllowOne                  // one new tunnel to the site; more wait until it ends
 )
 
 // errShut is the answer to a tunnel that the mode forbids.
@@ -35,7 +35,8 @@ type proxy struct {
 
 	mu      sync.Mutex
 	mode    proxyMode
-	one     *tunnel // the tunnel that modeAllowOne let through
+	one     *tunnel       // the tunnel that modeAllowOne let through
+	moved   chan struct{} // closed when the mode changes
 	tunnels map[*tunnel]struct{}
 	asked   time.Time // when a tunnel to the site was last asked for or cut
 
@@ -50,7 +51,8 @@ type tunnel struct {
 	site   bool
 	client net.Conn
 	cancel context.CancelFunc
-	sent   atomic.Int64 // bytes handed to the kernel towards the site
+	sent   atomic.Int64  // bytes handed to the kernel towards the site
+	ended  chan struct{} // closed when it is cut
 
 	mu       sync.Mutex
 	upstream net.Conn
@@ -64,7 +66,7 @@ func newProxy(site string, dial dialFunc, owner func(net.Conn) bool) (*proxy, er
 	if err != nil {
 		return nil, fail(KindBrowser, "open the browser's way out", "%w", err)
 	}
-	p := &proxy{site: site, ln: ln, dial: dial, owner: owner, tunnels: map[*tunnel]struct{}{}}
+	p := &proxy{site: site, ln: ln, dial: dial, owner: owner, tunnels: map[*tunnel]struct{}{}, moved: make(chan struct{})}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -101,6 +103,8 @@ func (p *proxy) setMode(m proxyMode) {
 func (p *proxy) set(m proxyMode) {
 	p.mode = m
 	p.one = nil
+	close(p.moved)
+	p.moved = make(chan struct{})
 	for t := range p.tunnels {
 		if m == modeClosed || (m == modeShut && t.site) {
 			t.close()
@@ -147,23 +151,44 @@ func (p *proxy) shut() int64 {
 	return one.sent.Load()
 }
 
-// enter registers a tunnel if the mode lets it through.
+// enter registers a tunnel if the mode lets it through. While one is allowed,
+// more wait: the browser starts a second attempt for one request when the
+// first is slow, and must not take our refusal of that for the request's end.
+// When the one has ended they are refused: that is Chromium's own repeat.
 func (p *proxy) enter(t *tunnel) error {
+	for {
+		wait, err := p.tryEnter(t)
+		if err != nil || wait == nil {
+			return err
+		}
+		select {
+		case <-wait.moved:
+		case <-wait.ended:
+			return errShut
+		}
+	}
+}
+
+// parked is what a tunnel waits for: another mode, or the one tunnel's end.
+type parked struct{ moved, ended <-chan struct{} }
+
+// tryEnter registers a tunnel, refuses it, or says what to wait for.
+func (p *proxy) tryEnter(t *tunnel) (wait *parked, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t.site {
 		p.asked = time.Now()
 	}
 	switch {
-	case p.mode == modeClosed,
-		t.site && p.mode == modeShut,
-		t.site && p.mode == modeAllowOne && p.one != nil:
-		return errShut
+	case p.mode == modeClosed, t.site && p.mode == modeShut:
+		return nil, errShut
+	case t.site && p.mode == modeAllowOne && p.one != nil:
+		return &parked{p.moved, p.one.ended}, nil
 	case t.site && p.mode == modeAllowOne:
 		p.one = t
 	}
 	p.tunnels[t] = struct{}{}
-	return nil
+	return nil, nil
 }
 
 func (p *proxy) leave(t *tunnel) {
@@ -185,7 +210,7 @@ func (p *proxy) serve(conn net.Conn) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	t := &tunnel{site: target == p.site, client: conn, cancel: cancel}
+	t := &tunnel{site: target == p.site, client: conn, cancel: cancel, ended: make(chan struct{})}
 	if err := p.enter(t); err != nil {
 		socksReply(conn, socksNotAllowed)
 		return
@@ -218,6 +243,9 @@ func (t *tunnel) attach(upstream net.Conn) bool {
 func (t *tunnel) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.cut {
+		close(t.ended)
+	}
 	t.cut = true
 	t.cancel()
 	t.client.Close()

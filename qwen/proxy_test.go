@@ -104,7 +104,7 @@ func TestProxyModes(t *testing.T) {
 	for _, c := range []struct {
 		mode             proxyMode
 		sites, elsewhere int // of two connections, so many pass
-	}{{modeClosed, 0, 0}, {modeOpen, 2, 2}, {modeShut, 0, 2}, {modeAllowOne, 1, 2}} {
+	}{{modeClosed, 0, 0}, {modeOpen, 2, 2}, {modeShut, 0, 2}} {
 		p := newTestProxy(t, site.address(), nil)
 		p.setMode(c.mode)
 		count := func(address string) (n int) {
@@ -120,6 +120,51 @@ func TestProxyModes(t *testing.T) {
 		}
 		if got := count(other.address()); got != c.elsewhere {
 			t.Errorf("mode %d: %d elsewhere, want %d", c.mode, got, c.elsewhere)
+		}
+	}
+}
+
+// TestProxyAllowsOne: of several tunnels one passes. The others wait, and are
+// refused when the one ends or the proxy is shut; when it opens they pass.
+func TestProxyAllowsOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		then   func(p *proxy, one net.Conn)
+		passes bool
+	}{
+		"the one ends":  {func(_ *proxy, one net.Conn) { one.Close() }, false},
+		"shut":          {func(p *proxy, _ net.Conn) { p.shut() }, false},
+		"closed":        {func(p *proxy, _ net.Conn) { p.setMode(modeClosed) }, false},
+		"open again":    {func(p *proxy, _ net.Conn) { p.setMode(modeOpen) }, true},
+		"allowed again": {func(p *proxy, _ net.Conn) { p.setMode(modeAllowOne) }, true},
+	} {
+		site, other := newEndpoint(t), newEndpoint(t)
+		p := newTestProxy(t, site.address(), nil)
+		p.setMode(modeAllowOne)
+		one, err := through(t, p, site.address())
+		if err != nil || !works(one) {
+			t.Fatalf("%s: the one: %v", name, err)
+		}
+		if conn, err := through(t, p, other.address()); err != nil || !works(conn) {
+			t.Errorf("%s: another host: %v", name, err)
+		}
+		second := make(chan bool, 1)
+		go func() {
+			d, _ := netproxy.SOCKS5("tcp", p.address(), nil, &net.Dialer{})
+			conn, err := d.Dial("tcp", site.address())
+			if err == nil {
+				defer conn.Close()
+			}
+			second <- err == nil && works(conn)
+		}()
+		select {
+		case passed := <-second:
+			t.Errorf("%s: the second does not wait (passes: %v)", name, passed)
+			continue
+		case <-time.After(50 * time.Millisecond):
+		}
+		c.then(p, one)
+		if passed := <-second; passed != c.passes {
+			t.Errorf("%s: the second passes: %v", name, passed)
 		}
 	}
 }
@@ -251,7 +296,7 @@ func TestProxyCountIsProof(t *testing.T) {
 
 func TestProxyDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &proxy{}
+		p := &proxy{moved: make(chan struct{})}
 		took := func() time.Duration {
 			begin := time.Now()
 			p.drain()
