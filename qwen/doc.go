@@ -12,11 +12,19 @@
 //	→ the proxy allows one connection → the request is let go
 //	→ headers → the proxy reopens → the site names our message
 //
-// Two things make "exactly one" true. The gate (gate.go) holds every request
-// of the page through the Fetch domain. The proxy (proxy.go) is the browser's
+// Three things make "exactly one" true. The gate (gate.go) holds every request
+// of the page through the Fetch domain. The guard (guard.go) takes care of what
+// the gate can't see: other pages and shared workers are ended before they run,
+// service workers get a gate of their own, and a web socket that is opened while
+// a prompt is in the page spoils the send. The proxy (proxy.go) is the browser's
 // only way out of the machine: it dies with this program, and between the hold
 // and the first headers it carries at most one connection to the site, because
 // Chromium repeats a POST by itself when a reused connection breaks.
+//
+// A send that fails is settled (send.go) before Send returns: what was held is
+// refused and the refusal awaited, or what could still send has been ended with
+// the site out of reach. What is not covered: a web socket of a worker of the
+// page, and a body that the page compresses itself.
 //
 // Everything that is known of the site (paths, selectors, script names) stands
 // in site.go. JavaScript stands in js/, one function a file. The package knows

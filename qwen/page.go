@@ -21,6 +21,9 @@ const (
 	fetchTimeout  = 60 * time.Second // until it is whole
 )
 
+// keptReplies is how many bytes of replies the browser keeps for us.
+const keptReplies = 4 << 20
+
 // Waits that a rehearsal shortens.
 var (
 	checkTimeout = 15 * time.Second // for a check page that clears itself
@@ -114,6 +117,12 @@ func (p *page) arm(ctx context.Context) error {
 	tab, cancel := p.within(ctx)
 	defer cancel()
 	if _, err := chromedp.Call(tab, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}); err != nil {
+		return err
+	}
+	// The browser keeps replies for whoever asks later, 100 MB of them; only a
+	// refusal's is ever asked for.
+	total, one := int64(keptReplies), int64(keptReplies/4)
+	if _, err := chromedp.Call(tab, network.Enable, network.EnableParams{MaxTotalBufferSize: &total, MaxResourceBufferSize: &one}); err != nil {
 		return err
 	}
 	p.answerDialogs()

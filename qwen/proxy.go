@@ -3,10 +3,8 @@ package qwen
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -45,19 +43,6 @@ type proxy struct {
 
 // dialFunc opens a connection towards host:port, resolving names.
 type dialFunc func(ctx context.Context, hostPort string) (net.Conn, error)
-
-// tunnel is one connection of the browser, from its request to its end.
-type tunnel struct {
-	site   bool
-	client net.Conn
-	cancel context.CancelFunc
-	sent   atomic.Int64  // bytes handed to the kernel towards the site
-	ended  chan struct{} // closed when it is cut
-
-	mu       sync.Mutex
-	upstream net.Conn
-	cut      bool
-}
 
 // newProxy listens on a free loopback port. The proxy starts closed. owner
 // says whether a connection comes from somebody who may use it.
@@ -225,50 +210,4 @@ func (p *proxy) serve(conn net.Conn) {
 		return
 	}
 	t.carry()
-}
-
-// attach gives the tunnel its far end; false when it was cut meanwhile.
-func (t *tunnel) attach(upstream net.Conn) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.cut {
-		upstream.Close()
-		return false
-	}
-	t.upstream = upstream
-	return true
-}
-
-// close cuts both ends. It is safe to call more than once.
-func (t *tunnel) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.cut {
-		close(t.ended)
-	}
-	t.cut = true
-	t.cancel()
-	t.client.Close()
-	if t.upstream != nil {
-		t.upstream.Close()
-	}
-}
-
-// carry copies both ways until either side ends, then cuts the other: a half
-// open tunnel has no use here, and a kernel buffer must not outlive it.
-func (t *tunnel) carry() {
-	done := make(chan struct{}, 2)
-	go func() { io.Copy(countingWriter{t}, t.client); done <- struct{}{} }()
-	go func() { io.Copy(t.client, t.upstream); done <- struct{}{} }()
-	<-done
-	t.close()
-	<-done
-}
-
-// countingWriter counts before it writes, so that a count of 0 is proof.
-type countingWriter struct{ t *tunnel }
-
-func (w countingWriter) Write(b []byte) (int, error) {
-	w.t.sent.Add(int64(len(b)))
-	return w.t.upstream.Write(b)
 }
