@@ -1,6 +1,9 @@
 package qwen
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Impatient shortens the waits for a page or a site that does nothing.
 func Impatient() {
@@ -13,4 +16,12 @@ func (c *Client) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.discard(c.page)
+}
+
+// Restore puts a text into the composer as a page does that restores a draft.
+func (c *Client) Restore(ctx context.Context, draft string) error {
+	tab, cancel := c.page.within(ctx)
+	defer cancel()
+	_, err := call[*string](tab, "fill", c.options.Table, draft)
+	return err
 }

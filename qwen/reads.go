@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LastRead is when this profile last read the chat; zero if never. It decides
+// LastRead is when this profile last read the chat, or sent to it; zero if never. It decides
 // only whether to look again, never whether to send.
 func LastRead(profileDir, address string) time.Time {
 	path, ok := readPath(profileDir, address)

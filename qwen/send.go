@@ -38,6 +38,16 @@ const commitLimit = 5 * time.Second
 func (c *Client) Send(ctx context.Context, prompt string, commit func(address string) error) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	message, err := c.attempt(ctx, prompt, commit)
+	if e, ok := err.(*Error); ok && e.Kind == KindAltered && !e.Left {
+		// A draft that the page restored late looks the same, once.
+		message, err = c.attempt(ctx, prompt, commit)
+	}
+	return message, err
+}
+
+// attempt sends from a page that no prompt has been in.
+func (c *Client) attempt(ctx context.Context, prompt string, commit func(address string) error) (string, error) {
 	p, err := c.pristine(ctx)
 	if err != nil {
 		return "", err
@@ -47,6 +57,7 @@ func (c *Client) Send(ctx context.Context, prompt string, commit func(address st
 	message, err := s.run(ctx)
 	if err == nil {
 		s.settled = true
+		c.options.Profile.noteRead(c.site.chatAddress(s.chat)) // its page was just seen
 		return message, nil
 	}
 	s.settle()

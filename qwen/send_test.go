@@ -23,7 +23,7 @@ func lines(n int) string {
 // answer, both to the byte.
 func TestTextIsKept(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "h2", brisk)
+	s := onLight(t, "h2", brisk)
 	for name, prompt := range map[string]string{
 		"60 kB":       strings.Repeat("sixty thousand bytes ", 60_000/21) + "\n!rehearsal answer=200k",
 		"5,000 lines": lines(5000) + "\n!rehearsal answer=long",
@@ -39,6 +39,9 @@ func TestTextIsKept(t *testing.T) {
 		"literal thinking":  "How are <think> tags written?\n!rehearsal answer=think",
 		"a single digit":    "Say a digit.\n!rehearsal answer=one-char",
 	} {
+		if leftOut(name, "60 kB", "5,000 lines", "blanks", "scripts", "marks", "one character") {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			s.log.to(t)
 			address, message := s.mustSend(t, prompt)
@@ -57,7 +60,7 @@ func TestMegabyte(t *testing.T) {
 	t.Parallel()
 	o := brisk
 	o.MaxPrompt = -1
-	s := onShared(t, "h1", o)
+	s := onLight(t, "h1", o)
 	prompt := strings.Repeat("0123456789abcdef naïve\n", 1<<20/24) + "end"
 	address, message := s.mustSend(t, prompt)
 	if turn := s.answer(t, address, message); turn.Text != qwentest.Answer(prompt) {
@@ -70,6 +73,7 @@ func TestEveryMode(t *testing.T) {
 	t.Parallel()
 	for name := range modes {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := onShared(t, name, brisk)
 			prompt := "Explain fsync over " + name + " in one paragraph.\n\tSecond line: ünïcödé 👩‍👩‍👧."
 			address, message := s.mustSend(t, prompt)
@@ -118,14 +122,42 @@ func TestPages(t *testing.T) {
 		"slow replies":              change(func(o *qwentest.Options) { o.ReplyDelay = 200 * time.Millisecond }),
 		"cookies needed":            change(func(o *qwentest.Options) { o.StrictCookies = true }),
 	} {
+		if leftOut(name, "June, Chinese", "renamed, Russian", "a dead button at first", "address first, fid kept", "an image never comes",
+			"an alert", "it draws by frame", "streams stay open", "cookies needed") {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			s := onShared(t, "http", o)
+			t.Parallel()
+			s := onLight(t, "http", o)
 			prompt := "A page with " + name + ": what does link(2) promise?"
 			address, message := s.mustSend(t, prompt)
 			if turn := s.answer(t, address, message); turn.Text != qwentest.Answer(prompt) {
 				t.Errorf("the answer differs: %q", turn.Text)
 			}
 		})
+	}
+}
+
+// TestDraftOverTheText: a draft that the page restores over the text is not
+// the page's way with texts. Nothing of it is posted, and the text goes out.
+func TestDraftOverTheText(t *testing.T) {
+	t.Parallel()
+	const draft = "an old draft, restored over the text"
+	s := onLight(t, "http", brisk)
+	filled := 0
+	s.onStep(func(step string) {
+		if step != qwen.StepFilled {
+			return
+		}
+		if filled++; filled == 1 {
+			if err := s.client.Restore(t.Context(), draft); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	s.mustSend(t, "What does the page restore over this?")
+	if e := s.site.Find(draft); filled != 2 || e.Posted != 0 {
+		t.Errorf("filled %d times, the draft posted %d times", filled, e.Posted)
 	}
 }
 
@@ -138,10 +170,14 @@ func TestPageChangesTheText(t *testing.T) {
 		{"nbsp", "two  blanks in a long enough text", "character 5 "},
 		{"collapse", "three\n\n\n\nblank lines in a text", "character 8 "},
 	} {
+		if leftOut(c.edit, "trim", "collapse") {
+			continue
+		}
 		t.Run(c.edit, func(t *testing.T) {
+			t.Parallel()
 			o := brisk
 			o.Edits = c.edit
-			s := onShared(t, "h1", o)
+			s := onLight(t, "h2", o)
 			_, _, err := s.send(t.Context(), c.prompt)
 			if e := fault(err); kind(err) != qwen.KindAltered || e.MayHaveLeft() || !strings.Contains(e.Error(), c.at) {
 				t.Errorf("%v, want altered at %s", err, c.at)
@@ -152,7 +188,7 @@ func TestPageChangesTheText(t *testing.T) {
 		})
 	}
 	t.Run("carriage return", func(t *testing.T) {
-		s := onShared(t, "h1", brisk)
+		s := onLight(t, "h2", brisk)
 		begin := time.Now()
 		_, _, err := s.send(t.Context(), "a\rb, which no text field keeps")
 		if kind(err) != qwen.KindAltered || fault(err).MayHaveLeft() || time.Since(begin) > 30*time.Second {
@@ -162,7 +198,7 @@ func TestPageChangesTheText(t *testing.T) {
 	t.Run("too long", func(t *testing.T) {
 		o := brisk
 		o.MaxTyped = 10
-		s := onShared(t, "h1", o)
+		s := onLight(t, "h2", o)
 		prompt := "longer than ten characters"
 		_, _, err := s.send(t.Context(), prompt)
 		if kind(err) != qwen.KindSiteChanged || fault(err).MayHaveLeft() || s.site.Find(prompt).Posted != 0 {
