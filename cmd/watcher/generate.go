@@ -186,7 +186,12 @@ func (g *generate) online(ctx context.Context, files []string, open []int, resul
 	defer live.clear()
 	log := g.set.logger(live, zerolog.WarnLevel)
 	for end := time.Now().Add(stepPatience); ; {
-		s, err := g.openSession(dir, log, func(c *watch.Config) { c.Progress = live.progress })
+		s, err := g.openSession(dir, log, func(c *watch.Config) {
+			c.Progress = live.progress
+			if ownTrouble(c.Pause.Class) {
+				c.Pause.Until = time.Now()
+			}
+		})
 		switch {
 		case err == nil:
 			if again, err := g.own(ctx, dir, s, files, open, results); !again {

@@ -63,13 +63,15 @@ func bindPause(c *watch.Config, profile string, log zerolog.Logger) {
 	}
 }
 
+// ownTrouble reports whether a pause is for this machine's own trouble, which
+// is no reason for a caller not to try: that costs the account nothing, and the
+// person may just have mended it.
+func ownTrouble(class string) bool { return class == watch.ClassBrowser || class == watch.ClassDisk }
+
 // pausedNow answers for a prompt that can't be sent while the pause stands,
-// without starting a browser. After its time one caller tries. A pause for
-// this machine's own trouble is no reason not to try: that costs the account
-// nothing, and the person may just have mended it.
+// without starting a browser. After its time one caller tries.
 func pausedNow(p watch.Pause, r watch.Result) (watch.Result, bool) {
-	switch {
-	case p.Class == "", p.Class == watch.ClassBrowser, p.Class == watch.ClassDisk, !time.Now().Before(p.Until):
+	if p.Class == "" || ownTrouble(p.Class) || !time.Now().Before(p.Until) {
 		return r, false
 	}
 	r.Outcome, r.Class, r.Reason, r.Hint = watch.CannotSend, p.Class, p.Reason, p.Hint
