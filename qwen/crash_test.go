@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -119,20 +118,21 @@ func (s *stage) consistent(t *testing.T, prompt, address, message string, err er
 // next send works.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	// The page and the network process have less to lose; all steps take more rounds.
 	steps := map[string][]string{
-		"browser": qwen.Steps,
-		"page":    {qwen.StepPressed, qwen.StepHeld, qwen.StepCommitted, qwen.StepReleased, qwen.StepHeaders},
-		"network": {qwen.StepFilled, qwen.StepHeld, qwen.StepCommitted, qwen.StepReleased},
+		"browser": {qwen.StepHeld, qwen.StepCommitted, qwen.StepReleased, qwen.StepHeaders},
+		"page":    {qwen.StepCommitted, qwen.StepReleased},
+		"network": {qwen.StepReleased},
 	}
 	for what, kill := range map[string]func(*stage, *testing.T){
 		"browser": (*stage).killBrowser, "page": (*stage).killPage, "network": (*stage).killNetwork,
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			s := onShared(t, map[string]string{"browser": "h1", "page": "h2", "network": "http"}[what], busy())
+			s.client.Close() // in order: Chromium writes its cookies half a minute late, or then
 			for round := range *rounds {
 				for _, step := range qwen.Steps {
-					if *rounds == 1 && !slices.Contains(steps[what], step) {
+					if leftOut(step, steps[what]...) {
 						continue
 					}
 					prompt := fmt.Sprintf("Round %d: the %s dies at the step %s.", round, what, step)

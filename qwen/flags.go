@@ -26,7 +26,7 @@ func flags(o *Options, proxyAddress string) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("disable-breakpad", true),
 		chromedp.Flag("disable-default-apps", true),
 		chromedp.Flag("disable-client-side-phishing-detection", true),
-		chromedp.Flag("disable-features", "Translate,MediaRouter,OptimizationHints,AutofillServerCommunication"),
+		chromedp.Flag("disable-features", "Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,SpareRendererForSitePerProcess"),
 		chromedp.Flag("disable-hang-monitor", true),
 		chromedp.Flag("disable-prompt-on-repost", true),
 		// A hidden window must go on drawing and counting time.

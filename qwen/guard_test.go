@@ -75,6 +75,7 @@ func (s *trickSite) with(text string) (found []string) {
 // TestNothingPassesTheGate: a page with the prompt in it tries every way out
 // that a page has. The prompt stays.
 func TestNothingPassesTheGate(t *testing.T) {
+	t.Parallel()
 	site := newTrickSite(t)
 	profile := openTestProfile(t, t.TempDir())
 	c, err := New(Options{Site: site.URL, Table: DefaultSite(), Profile: profile, Log: zerolog.Nop()})
@@ -167,6 +168,7 @@ func evaluate(p *page, expression string) (string, error) {
 // TestOpenSocketCarriesThePrompt: a web socket that was there before. The
 // prompt leaves, and the driver says so.
 func TestOpenSocketCarriesThePrompt(t *testing.T) {
+	t.Parallel()
 	site := newTrickSite(t)
 	profile := openTestProfile(t, t.TempDir())
 	c, err := New(Options{Site: site.URL, Table: DefaultSite(), Profile: profile, Log: zerolog.Nop()})

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,6 +15,15 @@ import (
 // rounds is how often cases that depend on chance are tried; the crash
 // laboratory asks for more.
 var rounds = flag.Int("rounds", 1, "rounds of each case that depends on chance")
+
+// every makes the tables of cases whole. Without it one case stands for each
+// mechanism: a case costs the machine one and a half seconds of Chromium.
+var every = flag.Bool("every", false, "all cases of each table, not one for each mechanism")
+
+// leftOut reports whether a case is one of those that only -every runs.
+func leftOut(name string, chosen ...string) bool {
+	return !*every && !slices.Contains(chosen, name)
+}
 
 // The browser is part of the machine that these tests need: without it they
 // fail, they never skip.

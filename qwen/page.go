@@ -17,7 +17,7 @@ const (
 	tabTimeout    = 30 * time.Second
 	loadTimeout   = 60 * time.Second
 	settleTimeout = 8 * time.Second // for the scripts' token, then go on without
-	pollInterval  = 50 * time.Millisecond
+	pollInterval  = 100 * time.Millisecond
 	fetchTimeout  = 60 * time.Second // until it is whole
 )
 

@@ -21,10 +21,10 @@ var modes = map[string]qwentest.Mode{"http": qwentest.ModeHTTP, "h1": qwentest.M
 var brisk = qwentest.Options{Hydration: 80 * time.Millisecond, Ready: 40 * time.Millisecond, ChunkDelay: time.Millisecond, FirstByte: time.Millisecond}
 
 // busy is brisk with a page that keeps its connections in use: it asks for
-// something many times a second.
+// something ten times a second.
 func busy() qwentest.Options {
 	o := brisk
-	o.Background = 50 * time.Millisecond
+	o.Background = 100 * time.Millisecond
 	return o
 }
 
@@ -35,7 +35,7 @@ type stage struct {
 	client  *qwen.Client
 	profile *qwen.Profile
 	log     *logWriter
-	turn    sync.Mutex // held by the test that uses a shared stage
+	dir     string // of a shared stage
 
 	mu    sync.Mutex
 	step  func(string)
@@ -116,57 +116,90 @@ func newStage(t *testing.T, mode qwentest.Mode, site qwentest.Options, change fu
 	return s
 }
 
-// shared are the stages that many tests use, one for each mode: a browser's
-// start costs more than most tests.
-var shared = struct {
-	sync.Mutex
-	stages map[string]*stage
-	dirs   []string
-}{stages: map[string]*stage{}}
+// shared are the stages that many tests use: a browser's start costs more than
+// most tests. More of them than the machine has work for only slow each other.
+var shared = map[string]pool{"http": newPool(), "h1": newPool(), "h2": newPool(), "light http": newPool(), "light h1": newPool(), "light h2": newPool()}
 
-// onShared is the shared stage of a mode with the site's options set to these,
+// pool are the stages of a mode that no test uses now; one is opened when a
+// test first gets it.
+type pool chan *stage
+
+func newPool() pool {
+	p := make(pool, 1)
+	p <- &stage{}
+	return p
+}
+
+// lightBrowser is Debian's Chromium without a user interface, which costs half
+// as much work; "" (the usual one) where there is none, and with -every.
+func lightBrowser() string {
+	const path = "/usr/lib/chromium/chromium-headless-shell"
+	if _, err := os.Stat(path); err != nil || *every {
+		return ""
+	}
+	return path
+}
+
+// onLight is onShared with the light browser: for what hangs on the page and
+// the site, not on the browser.
+func onLight(t *testing.T, mode string, site qwentest.Options) *stage {
+	t.Helper()
+	return onShared(t, "light "+mode, site)
+}
+
+// onShared is a shared stage of a mode with the site's options set to these,
 // and all faults cleared, for the time of the test. No other test uses it then.
 func onShared(t *testing.T, mode string, site qwentest.Options) *stage {
 	t.Helper()
-	shared.Lock()
-	s := shared.stages[mode]
-	if s == nil {
-		dir, err := os.MkdirTemp("", "qwen-test")
-		if err == nil {
-			shared.dirs = append(shared.dirs, dir)
-			s, err = open(modes[mode], brisk, dir, nil)
-		}
-		if err == nil {
-			err = s.client.UseToken(t.Context(), s.site.Token())
-			s.client.Close() // Chromium keeps cookies for half a minute before it writes them; at an orderly end it writes them
-		}
+	p := shared[mode]
+	s := <-p
+	t.Cleanup(func() { p <- s })
+	if s.client == nil {
+		opened, err := openShared(mode)
 		if err != nil {
-			shared.Unlock()
 			t.Fatal(err)
 		}
-		shared.stages[mode] = s
+		s = opened
 	}
-	shared.Unlock()
-	s.turn.Lock()
 	s.log.to(t)
-	s.site.Clear()
+	s.site.ClearLedger()
 	s.configure(site)
 	t.Cleanup(func() {
 		s.site.Clear()
 		s.configure(brisk)
 		s.onStep(nil)
 		s.log.to(nil)
-		s.turn.Unlock()
 	})
 	return s
 }
 
-func closeShared() {
-	for _, s := range shared.stages {
-		s.close()
+// openShared is a stage that is logged in, in a folder that closeShared removes.
+func openShared(mode string) (*stage, error) {
+	dir, err := os.MkdirTemp("", "qwen-test")
+	if err != nil {
+		return nil, err
 	}
-	for _, dir := range shared.dirs {
-		os.RemoveAll(dir)
+	name, light := strings.CutPrefix(mode, "light ")
+	s, err := open(modes[name], brisk, dir, func(o *qwen.Options) {
+		if light {
+			o.Browser = lightBrowser()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.dir = dir
+	return s, s.client.UseToken(context.Background(), s.site.Token())
+}
+
+func closeShared() {
+	for _, p := range shared {
+		for range cap(p) {
+			if s := <-p; s.client != nil {
+				s.close()
+				os.RemoveAll(s.dir)
+			}
+		}
 	}
 }
 

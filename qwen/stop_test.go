@@ -12,7 +12,7 @@ import (
 // prompt stays delivered once.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "h2", brisk)
+	s := onLight(t, "h2", brisk)
 	prompt := "Count to a million."
 	s.site.Fault(qwentest.Fault{Kind: qwentest.Stuck, Match: prompt, Times: qwentest.Always})
 	address, message, err := s.send(t.Context(), prompt)

@@ -16,6 +16,7 @@ import (
 // suite runs here. The cases share one browser; each sees only what came since
 // it began.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	site := qwentest.New(qwentest.Options{})
 	server, err := site.Start(qwentest.ModeHTTP)
 	if err != nil {
@@ -27,7 +28,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer profile.Close()
-	client, err := qwen.New(qwen.Options{Site: server.URL, Table: qwen.DefaultSite(), Profile: profile,
+	client, err := qwen.New(qwen.Options{Site: server.URL, Table: qwen.DefaultSite(), Profile: profile, Browser: lightBrowser(),
 		PageAge: 350 * time.Millisecond, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)

@@ -14,19 +14,19 @@ import (
 // How much is tried; the crash laboratory asks for more.
 var (
 	rounds = flag.Int("rounds", 1, "rounds of each crash")
-	every  = flag.Bool("every", false, "also kill at every write of the marker and of the answer")
+	every  = flag.Bool("every", false, "kill at every step of a send, and at every write of the marker and of the answer")
 )
 
-// crashSteps are the places at which the program is killed: every step of a
-// send on the page, and the writes of the marker and of the answer.
+// crashSteps are the places at which the program is killed: on the way to the
+// page, at the page, around the commit and the release, and while collecting.
 func crashSteps() []string {
+	if !*every {
+		return []string{"state:reserve:1", "qwen:loaded", "qwen:pressed", "qwen:verified", "state:link:1", "qwen:committed",
+			"qwen:released", "qwen:headers", "state:rename:1", "state:linked:2"}
+	}
 	var steps []string
 	for _, step := range qwen.Steps {
 		steps = append(steps, "qwen:"+step)
-	}
-	if !*every {
-		// The link of the marker, its step to "sent", the link of the answer.
-		return append(steps, "state:link:1", "state:linked:1", "state:rename:1", "state:linked:2")
 	}
 	for _, step := range []string{state.StepReserve, state.StepWrite, state.StepSync, state.StepLink,
 		state.StepLinked, state.StepFolder, state.StepUnlink, state.StepRename, state.StepRenamed} {

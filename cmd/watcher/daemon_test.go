@@ -84,6 +84,7 @@ func (d *desk) exists(name string) bool {
 // TestDaemonTwenty drops 20 prompts at once: all are answered, each sent once,
 // in the order of their names.
 func TestDaemonTwenty(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	texts := map[string]string{}
 	var names []string
@@ -118,6 +119,7 @@ func TestDaemonTwenty(t *testing.T) {
 // every other time by kill -9: no process, temporary file or folder is left
 // anywhere, every prompt is sent once, and the login survives.
 func TestStartStop(t *testing.T) {
+	t.Parallel()
 	starts := 4
 	if *every {
 		starts = 30
@@ -168,6 +170,7 @@ func (d *desk) litter() []string {
 
 // TestSecondSignal quits at once, even in the middle of a send.
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	text := strings.TrimSpace(d.unique("Two signals"))
 	d.drop("job", text)

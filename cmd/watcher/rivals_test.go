@@ -16,6 +16,7 @@ import (
 // TestTenCallers: ten generate at once, on one prompt and on ten. Each prompt
 // is sent once, and nobody says 1 because another was busy.
 func TestTenCallers(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	one := strings.TrimSpace(d.unique("Ten callers on one prompt"))
 	d.drop("one", one)
@@ -56,6 +57,7 @@ func TestTenCallers(t *testing.T) {
 // TestDaemonAndGenerate: the daemon watches while something like cron calls
 // generate again and again, also for a file in another folder.
 func TestDaemonAndGenerate(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	r := d.start()
 	texts := map[string]string{}
@@ -89,6 +91,7 @@ func TestDaemonAndGenerate(t *testing.T) {
 // TestTwoProfiles: two daemons with two profiles on one folder. Only the
 // marker stands between them.
 func TestTwoProfiles(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	if err := d.profileFor(filepath.Join(d.home, "second")); err != nil {
 		t.Fatal(err)
@@ -123,6 +126,7 @@ func TestTwoProfiles(t *testing.T) {
 // TestLoginTakesOver: a login in another process gets the profile from the
 // daemon and gives it back; the daemon goes on.
 func TestLoginTakesOver(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	r := d.start()
 	r.until("the daemon listens", func() bool {
@@ -149,6 +153,7 @@ func TestLoginTakesOver(t *testing.T) {
 // TestStoppedHolder: a holder that is stopped (SIGSTOP) answers nobody; the
 // caller says 3 soon and does not wait without limit.
 func TestStoppedHolder(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	r := d.start()
 	r.until("the daemon listens", func() bool {

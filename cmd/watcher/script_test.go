@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 					e.Setenv(name, value)
 				}
 			}
+			e.Setenv("WATCHER_BROWSER", lightBrowser())
 			e.Values[siteKey{}] = s.site
 			return s.profileFor(e.WorkDir)
 		},

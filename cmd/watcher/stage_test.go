@@ -94,6 +94,16 @@ func (s *stage) profileFor(home string) error {
 	return os.Chmod(dir, 0o700)
 }
 
+// lightBrowser is Debian's Chromium without a user interface, which costs half
+// as much work; "" (the usual one) where there is none, and with -every.
+func lightBrowser() string {
+	const path = "/usr/lib/chromium/chromium-headless-shell"
+	if _, err := os.Stat(path); err != nil || *every {
+		return ""
+	}
+	return path
+}
+
 // desk is a home with a folder of prompts, for tests that drive real processes.
 type desk struct {
 	*stage

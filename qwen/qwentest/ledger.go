@@ -56,6 +56,13 @@ type ledger struct {
 	violations []string
 }
 
+// ClearLedger forgets what the site received; its chats stay.
+func (s *Site) ClearLedger() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ledger = ledger{accepted: map[string]int{}}
+}
+
 // memory is how many lines of a log are kept, at least.
 const memory = 50_000
 
