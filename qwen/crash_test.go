@@ -164,7 +164,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 // nothing; after that it is finished.
 func TestCancelAtEveryStep(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "h2", busy())
+	s := onLight(t, "h2", busy())
 	committed := false
 	for _, step := range qwen.Steps {
 		committed = committed || step == qwen.StepCommitted
@@ -194,7 +194,7 @@ func TestCancelAtEveryStep(t *testing.T) {
 // leaves, and the client goes on.
 func TestPanicInCommit(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "h1", busy())
+	s := onLight(t, "h1", busy())
 	prompt := "The caller breaks down while this is held."
 	func() {
 		defer func() {
@@ -214,7 +214,7 @@ func TestPanicInCommit(t *testing.T) {
 // folder may be another by then.
 func TestSlowCommit(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "http", brisk)
+	s := onLight(t, "http", brisk)
 	prompt := "The disk takes its time with this address."
 	_, err := s.client.Send(t.Context(), prompt, func(string) error { time.Sleep(5100 * time.Millisecond); return nil })
 	if kind(err) != qwen.KindDisk || fault(err).MayHaveLeft() || s.site.Find(prompt).Posted != 0 {

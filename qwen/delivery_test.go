@@ -112,7 +112,7 @@ func (s *stage) onceWhatever(t *testing.T, prompt string, kind qwentest.Kind) {
 // is; the site must not have seen a byte of it.
 func TestNothingLeaves(t *testing.T) {
 	t.Parallel()
-	s := onShared(t, "h2", busy())
+	s := onLight(t, "h2", busy())
 	refused := errors.New("the folder says no")
 	prompt := "This text must never leave this machine, not even once."
 	_, err := s.client.Send(t.Context(), prompt, func(string) error { return refused })

@@ -104,10 +104,15 @@ func (s *stage) close() {
 	s.server.Close()
 }
 
-// newStage is a stage of the test's own, logged out.
+// newStage is a stage of the test's own with the light browser, logged out.
 func newStage(t *testing.T, mode qwentest.Mode, site qwentest.Options, change func(*qwen.Options)) *stage {
 	t.Helper()
-	s, err := open(mode, site, t.TempDir(), change)
+	s, err := open(mode, site, t.TempDir(), func(o *qwen.Options) {
+		o.Browser = lightBrowser()
+		if change != nil {
+			change(o)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +123,8 @@ func newStage(t *testing.T, mode qwentest.Mode, site qwentest.Options, change fu
 
 // shared are the stages that many tests use: a browser's start costs more than
 // most tests. More of them than the machine has work for only slow each other.
-var shared = map[string]pool{"http": newPool(), "h1": newPool(), "h2": newPool(), "light http": newPool(), "light h1": newPool(), "light h2": newPool()}
+var shared = map[string]pool{"http": newPool(), "h1": newPool(), "h2": newPool(),
+	"light http": newPool(), "light h1": newPool(), "light h2": newPool()}
 
 // pool are the stages of a mode that no test uses now; one is opened when a
 // test first gets it.

@@ -144,7 +144,7 @@ func TestFilesDecide(t *testing.T) {
 		{"answer and marker deleted is a new send", func(t *testing.T, r *rig) {
 			done(t, r)
 			r.remove("a.md", "a.md.url")
-			pass(2 * time.Minute)
+			pass(5 * time.Minute)
 			if n := r.chat.Count("hello"); n != 2 || r.read("a.md") != watchtest.Answer("hello") {
 				t.Errorf("sent %d times, want twice", n)
 			}

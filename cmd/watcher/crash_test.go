@@ -52,6 +52,7 @@ func TestKill(t *testing.T) {
 
 func killedAt(t *testing.T, step string, round int) {
 	d := newDesk(t)
+	d.browser = ""
 	text := d.unique("Round %d: what survives a kill?", round)
 	d.drop("job", text)
 	code, out := d.run([]string{"WATCHER_TEST_DIE_AT=" + step}, "generate", "--wait=60s", "job.prompt")

@@ -110,11 +110,13 @@ type desk struct {
 	t    *testing.T
 	home string
 	dir  string
+	// browser is the one to use, "" for the usual one.
+	browser string
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{stage: theStage(t), t: t, home: t.TempDir()}
+	d := &desk{stage: theStage(t), t: t, home: t.TempDir(), browser: lightBrowser()}
 	d.dir = filepath.Join(d.home, "in")
 	if err := errors.Join(os.Mkdir(d.dir, 0o755), os.Mkdir(filepath.Join(d.home, "tmp"), 0o700), d.profileFor(d.home)); err != nil {
 		t.Fatal(err)
@@ -147,7 +149,7 @@ func (d *desk) command(extra []string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(bin, args...)
 	cmd.Dir = d.dir
-	cmd.Env = append(d.environment(d.home), extra...)
+	cmd.Env = append(append(d.environment(d.home), "WATCHER_BROWSER="+d.browser), extra...)
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
