@@ -22,6 +22,7 @@ func TestEveryKnownReply(t *testing.T) {
 		"success, array":      {reply{Status: 200, Body: ` [1,2]`}, ""},
 		"success, odd code":   {reply{Status: 200, Body: `{"success":true,"code":200,"message":null,"data":{"status":"success"}}`}, ""},
 		"success, no errors":  {reply{Status: 200, Body: `{"success":true,"error":null,"errors":[],"data":{"status":true}}`}, ""},
+		"success, no error":   {reply{Status: 200, Body: `{"success":true,"error":{},"data":{"id":"x"}}`}, ""},
 		"captcha, JSON":       {reply{Status: 200, Body: stub}, KindChallenge},
 		"captcha, RGV alone":  {reply{Status: 200, Body: `{"ret":["RGV587_ERROR::SM::x"],"data":{}}`}, KindChallenge},
 		"captcha, HTML":       {reply{Status: 200, Type: "text/html", Body: `<!doctypehtml><html><head><meta name="aliyun_waf_aa" content="1"></head>`}, KindChallenge},
