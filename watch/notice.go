@@ -75,7 +75,9 @@ func (l *loop) missNotice(f *folder, first bool, now time.Time) {
 		l.release("the watcher.paused in " + f.path + " was deleted")
 	case !mine && person:
 		n.lifted = time.Time{}
-		_ = f.dir.ClearWitness() // a left-over
+		_ = f.dir.ClearWitness()
+		// The notice of an earlier run; a left-over where nothing is paused.
+		l.release("the watcher.paused in " + f.path + " was deleted")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -143,7 +144,7 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 		}
 		return r, true, nil
 	case state.New:
-		if dir, err := g.set.profileDir(); err == nil {
+		if dir, err := g.set.profileDir(); err == nil && !noticeDeleted(filepath.Dir(file)) {
 			r, done := pausedNow(loadPause(dir), r)
 			return r, done, nil
 		}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"watcher/state"
 	"watcher/watch"
 )
 
@@ -77,4 +80,17 @@ func pausedNow(p watch.Pause, r watch.Result) (watch.Result, bool) {
 	r.Outcome, r.Class, r.Reason, r.Hint = watch.CannotSend, p.Class, p.Reason, p.Hint
 	r.Next = time.Until(p.Until)
 	return r, true
+}
+
+// noticeDeleted reports whether a person took the folder's watcher.paused away,
+// which means "try now": its witness is still there.
+func noticeDeleted(folder string) bool {
+	dir, err := state.OpenDir(folder, "")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	_, err = dir.ReadPaused()
+	witnessed, witnessErr := dir.Witnessed()
+	return errors.Is(err, fs.ErrNotExist) && witnessErr == nil && witnessed
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -19,6 +20,7 @@ import (
 //
 //	code N watcher ARGS...    run the program; its exit code must be N
 //	ledger FILE P A           the site got the prompt P times and accepted it A times
+//	await FILE                wait for a file that a program in the background makes
 //	answer FILE               FILE's .md is the site's whole answer to it
 //	site OPTION=VALUE...      start a site of the script's own with these options, logged in
 func TestScripts(t *testing.T) {
@@ -40,6 +42,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "ledger": scriptLedger, "answer": scriptAnswer, "site": scriptSite,
+			"await": scriptAwait,
 		},
 	})
 }
@@ -63,6 +66,21 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// scriptAwait waits for a file that a program in the background makes.
+func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%s does not come", args[0])
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"watcher/qwen"
 	"watcher/state"
+	"watcher/watch"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -47,8 +48,9 @@ type folderStatus struct {
 	New    int    `json:"new"`
 	Sent   int    `json:"sent"`
 	Failed int    `json:"failed"`
-	Hold   bool   `json:"hold,omitempty"`  // watcher.hold is there
-	Error  string `json:"error,omitempty"` // it can't be read
+	Hold   bool   `json:"hold,omitempty"`   // watcher.hold is there
+	Paused string `json:"paused,omitempty"` // why this folder alone is paused: its markers vanished
+	Error  string `json:"error,omitempty"`  // it can't be read
 }
 
 type jobStatus struct {
@@ -119,7 +121,7 @@ func (s *surveyor) folder(path string) {
 		s.report.Folders = append(s.report.Folders, f)
 		return
 	}
-	f.Done, f.Hold = list.Done, list.Hold
+	f.Done, f.Hold, f.Paused = list.Done, list.Hold, pausedAlone(dir)
 	names := make([]state.Name, 0, len(list.Jobs))
 	for name := range list.Jobs {
 		names = append(names, name)
@@ -144,6 +146,18 @@ func (s *surveyor) folder(path string) {
 			s.folder(filepath.Join(path, sub))
 		}
 	}
+}
+
+// pausedAlone is the first line of the notice of a folder that is paused for its
+// own sake; "" for any other. Such a pause has no other record.
+func pausedAlone(dir *state.Dir) string {
+	text, err := dir.ReadPaused()
+	head, _, _ := strings.Cut(text, "\n\n")
+	lines := strings.Split(head, "\n")
+	if err != nil || !slices.Contains(lines, "class: "+watch.ClassKeysGone) {
+		return ""
+	}
+	return lines[0]
 }
 
 func (s *surveyor) job(dir *state.Dir, name state.Name, list state.Listing) jobStatus {
@@ -179,6 +193,9 @@ func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) s
 	}
 	if list.Hold {
 		return "waiting: the folder is held by its watcher.hold"
+	}
+	if pausedAlone(dir) != "" {
+		return "waiting: the folder is paused (" + watch.ClassKeysGone + ")"
 	}
 	if s.set.ready && !files.Has(state.KindReady) {
 		return "waiting: its .prompt.ready is not there"
@@ -232,6 +249,12 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 // printStatus says the same to a person: what is wrong first.
 func (a *app) printStatus(r statusReport) error {
 	var b strings.Builder
+	for _, f := range r.Folders {
+		if f.Paused != "" {
+			fmt.Fprintf(&b, "PAUSED (%s): %s: %s\n  what to do: see %s\n", watch.ClassKeysGone, f.Path, f.Paused,
+				filepath.Join(f.Path, state.PausedFile))
+		}
+	}
 	if p := r.Pause; p != nil {
 		fmt.Fprintf(&b, "PAUSED (%s): %s\n", p.Class, p.Reason)
 		if p.Hint != "" {
