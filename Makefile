@@ -41,7 +41,7 @@ fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
 crash: browser ## every fault, every step, in full Chromium (ROUNDS=5; SHORT=1: one round, at most 8 minutes)
-	$(GO) test $(BUSY) -timeout 60m -count=1 ./cmd/watcher $(if $(SHORT),-run TestKill) -every -rounds=$(if $(SHORT),1,$(ROUNDS))
+	$(GO) test $(BUSY) -timeout 60m -count=1 ./cmd/watcher $(if $(SHORT),-run TestKill,-riots=100) -every -rounds=$(if $(SHORT),1,$(ROUNDS))
 	$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -every
 	$(if $(SHORT),,$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -run TestOneDelivery -every -rounds=20 -v)
 

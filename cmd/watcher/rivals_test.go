@@ -93,17 +93,8 @@ func TestDaemonAndGenerate(t *testing.T) {
 func TestTwoProfiles(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	if err := d.profileFor(filepath.Join(d.home, "second")); err != nil {
-		t.Fatal(err)
-	}
-	// Another profile: it must not take the first one's markers for its own.
-	for _, file := range []string{"id", "accounts.json"} {
-		if err := os.Remove(filepath.Join(d.home, "second", "profile", file)); err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
-	}
 	first := d.start()
-	second := d.start("WATCHER_PROFILE=" + filepath.Join(d.home, "second", "profile"))
+	second := d.start("WATCHER_PROFILE=" + d.secondProfile())
 	texts := map[string]string{}
 	for i := range 6 {
 		name := fmt.Sprintf("p%d", i)
