@@ -83,8 +83,11 @@ func riot(t *testing.T, round int, random *rand.Rand) (posted, accepted, kills i
 		e := d.site.Find(text)
 		posted, accepted = posted+e.Posted, accepted+e.Accepted
 	}
-	d.drop("last", d.unique("Riot %d: who sweeps?", round)) // what the killed left is swept by who comes next
-	d.finishAll(profiles[:1], []string{"last"})
+	for i, profile := range profiles { // what the killed left each sweeps when it has work again
+		name := fmt.Sprint("last", i)
+		d.drop(name, d.unique("Riot %d: who sweeps for %d?", round, i))
+		d.finishAll([]string{profile}, []string{name})
+	}
 	d.tidy()
 	return posted, accepted, kills
 }
