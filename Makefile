@@ -12,7 +12,7 @@ ROUNDS  ?= 5
 BUSY := -p 1 -parallel 5
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race demo lint fuzz crash bench clean browser
+.PHONY: help build test race demo lint fuzz crash bench clean need
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,18 +20,19 @@ help: ## list the targets
 build: ## build bin/watcher, a static binary
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/watcher
 
-browser:
-	@.ci/browser
+need:
+	@.ci/need
 
-demo: browser build ## the main job, offline, in a real browser: five prompts, five answers
+demo: build ## the main job, offline, in a real browser: five prompts, five answers
+	@.ci/need --demo
 	$(GO) build -o bin/rehearsal ./qwen/qwentest/rehearsal
 	@examples/demo.sh
 
-test: browser ## all tests, the browser's too; no root, at most 5 minutes
+test: need ## all tests, the browser's too; no root, at most 5 minutes
 	@$(GO) vet ./... # compiles on all cores, which the next line does not
 	$(GO) test $(BUSY) -timeout 20m ./...
 
-race: browser ## all tests with the race detector
+race: need ## all tests with the race detector
 	CGO_ENABLED=1 $(GO) test $(BUSY) -race -timeout 40m ./...
 
 lint: ## formatting, vet, staticcheck, tidy modules
@@ -40,7 +41,7 @@ lint: ## formatting, vet, staticcheck, tidy modules
 fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
-crash: browser ## every fault, every step, in full Chromium (ROUNDS=5; SHORT=1: one round, at most 8 minutes)
+crash: need ## every fault, every step, in full Chromium (ROUNDS=5; SHORT=1: one round, at most 8 minutes)
 	$(GO) test $(BUSY) -timeout 60m -count=1 ./cmd/watcher $(if $(SHORT),-run TestKill,-riots=100) -every -rounds=$(if $(SHORT),1,$(ROUNDS))
 	$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -every
 	$(if $(SHORT),,$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -run TestOneDelivery -every -rounds=20 -v)

@@ -19,7 +19,7 @@ import (
 // The riot: what is tried can be tried again with the same -seed, as far as
 // the machine's own timing allows.
 var (
-	riots = flag.Int("riots", 2, "rounds of rivals that are killed at random")
+	riots = flag.Int("riots", 1, "rounds of rivals that are killed at random")
 	seed  = flag.Uint64("seed", 1, "of the random kills")
 )
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestTenCallers: ten generate at once, on one prompt and on ten. Each prompt
@@ -50,93 +48,6 @@ func TestTenCallers(t *testing.T) {
 		d.finish(name)
 		d.once(text)
 		d.answered(name, text)
-	}
-	d.tidy()
-}
-
-// TestDaemonAndGenerate: the daemon watches while something like cron calls
-// generate again and again, also for a file in another folder.
-func TestDaemonAndGenerate(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	r := d.start()
-	texts := map[string]string{}
-	elsewhere := filepath.Join(d.home, "elsewhere")
-	if err := os.Mkdir(elsewhere, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"a", "b", "../elsewhere/c"} {
-		texts[name] = strings.TrimSpace(d.unique("Beside the daemon: %s", name))
-		d.drop(name, texts[name])
-	}
-	for name, text := range texts {
-		for end := time.Now().Add(2 * time.Minute); ; {
-			code, out := d.run(nil, "generate", name+".prompt")
-			if code == codeDone {
-				break
-			}
-			if code != codeQueued && code != codeInProgress || time.Now().After(end) {
-				t.Fatalf("%s: exit code %d\n%s\n%s", name, code, out, r.out)
-			}
-		}
-		d.once(text)
-		d.answered(name, text)
-	}
-	if code := r.end(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d\n%s", code, r.out)
-	}
-	d.tidy()
-}
-
-// TestTwoProfiles: two daemons with two profiles on one folder. Only the
-// marker stands between them.
-func TestTwoProfiles(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	first := d.start()
-	second := d.start("WATCHER_PROFILE=" + d.secondProfile())
-	texts := map[string]string{}
-	for i := range 6 {
-		name := fmt.Sprintf("p%d", i)
-		texts[name] = strings.TrimSpace(d.unique("Two daemons, prompt %d", i))
-		d.drop(name, texts[name])
-	}
-	for name, text := range texts {
-		first.until(name+" is answered", func() bool { return d.exists(name + ".md") })
-		d.once(text)
-		d.answered(name, text)
-	}
-	for _, r := range []*daemon{first, second} {
-		if code := r.end(syscall.SIGTERM); code != 0 {
-			t.Errorf("exit code %d\n%s", code, r.out)
-		}
-	}
-	d.tidy()
-}
-
-// TestLoginTakesOver: a login in another process gets the profile from the
-// daemon and gives it back; the daemon goes on.
-func TestLoginTakesOver(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t)
-	r := d.start()
-	r.until("the daemon listens", func() bool {
-		_, err := os.Stat(filepath.Join(d.home, "profile", "socket"))
-		return err == nil
-	})
-	login := d.command(nil, "login", "--token-stdin")
-	login.Stdin = strings.NewReader(d.site.Token())
-	var out bytes.Buffer
-	login.Stdout, login.Stderr = &out, &out
-	if err := login.Run(); err != nil {
-		t.Fatalf("login: %v\n%s\n%s", err, &out, r.out)
-	}
-	text := strings.TrimSpace(d.unique("After the login"))
-	d.drop("job", text)
-	r.until("the daemon goes on", func() bool { return d.exists("job.md") })
-	d.once(text)
-	if code := r.end(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d\n%s", code, r.out)
 	}
 	d.tidy()
 }

@@ -37,12 +37,12 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			e.Setenv("WATCHER_BROWSER", lightBrowser())
-			e.Values[siteKey{}] = s.site
+			e.Values[siteKey{}] = s
 			return s.profileFor(e.WorkDir)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "ledger": scriptLedger, "answer": scriptAnswer, "site": scriptSite,
-			"await": scriptAwait,
+			"await": scriptAwait, "loggedin": scriptLoggedIn,
 		},
 	})
 }
@@ -84,6 +84,16 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// scriptLoggedIn logs in by the site's token, as a person would.
+func scriptLoggedIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: loggedin")
+	}
+	path := ts.MkAbs(".token")
+	ts.Check(os.WriteFile(path, []byte(ts.Value(siteKey{}).(*stage).site.Token()), 0o600))
+	ts.Check(ts.Exec("sh", "-c", "watcher login --token-stdin < "+path))
+}
+
 // sent is the text of a prompt file as it is sent.
 func sent(ts *testscript.TestScript, file string) string {
 	return strings.TrimRight(ts.ReadFile(file), "\n")
@@ -94,7 +104,7 @@ func scriptLedger(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: ledger FILE POSTED ACCEPTED")
 	}
-	e := ts.Value(siteKey{}).(*qwentest.Site).Find(sent(ts, args[0]))
+	e := ts.Value(siteKey{}).(*stage).site.Find(sent(ts, args[0]))
 	got := strconv.Itoa(e.Posted) + " " + strconv.Itoa(e.Accepted)
 	if want := args[1] + " " + args[2]; got != want || len(e.Elsewhere) > 0 {
 		ts.Fatalf("%s: posted and accepted %s, want %s; elsewhere %v", args[0], got, want, e.Elsewhere)
