@@ -76,8 +76,9 @@ func (l *loop) missNotice(f *folder, first bool, now time.Time) {
 	case !mine && person:
 		n.lifted = time.Time{}
 		_ = f.dir.ClearWitness()
-		// The notice of an earlier run; a left-over where nothing is paused.
-		l.release("the watcher.paused in " + f.path + " was deleted")
+		if first { // the notice of an earlier run
+			l.release("the watcher.paused in " + f.path + " was deleted")
+		}
 	}
 }
 

@@ -96,6 +96,35 @@ func TestDeletedNoticeMeansTryNow(t *testing.T) {
 	})
 }
 
+// Deleting the notice counts also while no program runs: the next one tries at
+// once. A folder that never had a notice does not.
+func TestNoticeDeletedBetweenRuns(t *testing.T) {
+	for _, deleted := range []bool{true, false} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.cfg.Rescan = 5 * time.Second
+			r.write("a.prompt", "hello")
+			r.chat.Break("owner", &watchtest.Fault{Kind: watch.ClassQuota, Text: "no more today", Back: time.Now().Add(20 * time.Hour)})
+			r.cfg.OnPause = func(p watch.Pause) { r.cfg.Pause = p }
+			_, stop := r.start()
+			pass(time.Minute)
+			stop()
+			r.chat.Break("owner", nil)
+			if deleted {
+				r.remove("watcher.paused")
+			} else {
+				r.clean("watcher.*", ".watcher-*")
+			}
+			r.running()
+			pass(5 * time.Minute)
+			if deleted {
+				r.answered("a", "hello")
+			} else {
+				r.unsent("a")
+			}
+		})
+	}
+}
+
 // What a dead program left is corrected at the start; what is not the
 // program's own is never touched.
 func TestNoticeFromBefore(t *testing.T) {
