@@ -47,28 +47,34 @@ func plainSite(t *testing.T) (site *httptest.Server, headers func() http.Header)
 	return site, func() http.Header { mu.Lock(); defer mu.Unlock(); return last }
 }
 
-// TestPlainPage: the text goes into the composer that a person could use; calls
-// look like the page's own, and carry its token where the cookie is not enough;
-// nothing is waited for that the page does not have.
-func TestPlainPage(t *testing.T) {
-	t.Parallel()
+// openPlain loads the site's page.
+func openPlain(t *testing.T) (*page, func() http.Header) {
 	site, headers := plainSite(t)
 	c, err := New(Options{Site: site.URL, Table: DefaultSite(), Profile: openTestProfile(t, t.TempDir()), Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
 	p, err := c.fresh(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.account != "the-person" || c.tokenless {
-		t.Errorf("account %q, waited for a token: %v", p.account, c.tokenless)
+	return p, headers
+}
+
+// TestPlainPage: the text goes into the composer that a person could use; calls
+// look like the page's own, and carry its token where the cookie is not enough;
+// nothing is waited for that the page does not have.
+func TestPlainPage(t *testing.T) {
+	t.Parallel()
+	p, headers := openPlain(t)
+	if p.account != "the-person" || p.client.tokenless {
+		t.Errorf("account %q, waited for a token: %v", p.account, p.client.tokenless)
 	}
 	if h := headers(); h.Get("Authorization") != "Bearer the.page's.token" || h.Get("Source") != "web" || len(h.Get("X-Request-Id")) != 36 {
 		t.Errorf("headers %v", h)
 	}
-	if got, err := call[*string](p.ctx, "fill", c.options.Table, "the text"); err != nil || got == nil || *got != "the text" {
+	if got, err := call[*string](p.ctx, "fill", p.client.options.Table, "the text"); err != nil || got == nil || *got != "the text" {
 		t.Errorf("fill: %v, %v", got, err)
 	}
 	values, err := evaluate(p, `[...document.querySelectorAll("textarea")].map((e) => e.value).join()`)
@@ -81,21 +87,13 @@ func TestPlainPage(t *testing.T) {
 // say too.
 func TestCallsNameTheFrontEnd(t *testing.T) {
 	t.Parallel()
-	site, headers := plainSite(t)
-	c, err := New(Options{Site: site.URL, Table: DefaultSite(), Profile: openTestProfile(t, t.TempDir()), Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	p, err := c.fresh(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := fmt.Sprintf(`(async () => { await fetch(%q, {headers: {Version: "0.2.77", Authorization: "x"}}); return ""; })()`, c.options.Table.Account)
+	p, headers := openPlain(t)
+	path := p.client.options.Table.Account
+	own := fmt.Sprintf(`(async () => { await fetch(%q, {headers: {Version: "0.2.77", Authorization: "x"}}); return ""; })()`, path)
 	if _, err := evaluate(p, own); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.get(t.Context(), c.options.Table.Account); err != nil {
+	if _, err := p.get(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if h := headers(); h.Get("Version") != "0.2.77" || h.Get("Authorization") == "x" {
