@@ -104,8 +104,7 @@ func (b *chromium) run(ctx context.Context, path string, o *Options) error {
 	select {
 	case err := <-started:
 		if err != nil {
-			first, _, _ := strings.Cut(err.Error(), "\n")
-			return fail(KindBrowser, op, "%s: %s%s", path, first, b.output.indented())
+			return b.startTrouble(path, err)
 		}
 	case <-ctx.Done():
 		return fail(KindBrowser, op, "%w", ctx.Err())
@@ -113,6 +112,18 @@ func (b *chromium) run(ctx context.Context, path string, o *Options) error {
 		return fail(KindBrowser, op, "%s gave no sign of life in %v%s", path, startTimeout, b.output.indented())
 	}
 	return nil
+}
+
+// startTrouble is a start that failed, in the browser's own words. An ordinary
+// user's Chromium needs a sandbox, which not every system lets it make itself.
+func (b *chromium) startTrouble(path string, err error) error {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	said := b.output.indented()
+	e := fail(KindBrowser, "start the browser", "%s: %s%s", path, first, said)
+	if strings.Contains(said, "No usable sandbox") {
+		e.Advice = "give it its sandbox (Debian: apt install chromium-sandbox; Ubuntu: allow it user namespaces)"
+	}
+	return e
 }
 
 // adopt ties the process to this one: its own process group, so that a

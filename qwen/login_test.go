@@ -1,6 +1,7 @@
 package qwen_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -151,8 +152,9 @@ func TestBrowserDoesNotStart(t *testing.T) {
 	writeScript(t, script, "echo 'starting'; echo '[1:1:FATAL:zygote.cc] No usable sandbox!' >&2; exit 1")
 	s := newStage(t, qwentest.ModeHTTP, brisk, func(o *qwen.Options) { o.Browser = script })
 	_, _, err := s.send(t.Context(), "Never sent.")
-	if kind(err) != qwen.KindBrowser || fault(err).MayHaveLeft() || !contains(err, "No usable sandbox!") {
-		t.Errorf("%v", err)
+	if kind(err) != qwen.KindBrowser || fault(err).MayHaveLeft() || !contains(err, "No usable sandbox!") ||
+		!strings.Contains(fault(err).Hint(), "chromium-sandbox") {
+		t.Errorf("%v (%s)", err, fault(err).Hint())
 	}
 	if _, _, err := s.send(t.Context(), "Never sent either."); kind(err) != qwen.KindBrowser {
 		t.Errorf("again: %v", err)
