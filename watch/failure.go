@@ -44,7 +44,7 @@ func (c *courier) failSent(r *report, t *trouble, partial string) {
 // command is what to type to go on, or where only a new send can help, to send
 // again. What a marker says is never thrown away by it.
 func command(o *order, t *trouble, marker *state.Marker) string {
-	file := func(k state.Kind) string { return quote(filepath.Join(o.dir.Path(), o.name.File(k))) }
+	file := func(k state.Kind) string { return Quote(filepath.Join(o.dir.Path(), o.name.File(k))) }
 	goOn := "rm -- " + file(state.KindError)
 	switch {
 	case marker == nil: // the job is New then
@@ -70,9 +70,9 @@ func sentence(t *trouble) string {
 	return s
 }
 
-// quote makes a path one word of a POSIX shell, or of bash where it holds
+// Quote makes a path one word of a POSIX shell, or of bash where it holds
 // bytes that no terminal shows.
-func quote(path string) string {
+func Quote(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}

@@ -45,7 +45,7 @@ func (l *loop) mourn(f *folder, lost []state.Name, now time.Time) {
 	}
 	var names []string
 	for name := range f.lost {
-		names = append(names, quote(string(name)))
+		names = append(names, Quote(string(name)))
 	}
 	slices.Sort(names)
 	most := names[:min(len(names), 10)]

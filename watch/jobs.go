@@ -149,7 +149,7 @@ func (l *loop) line(level zerolog.Level, j *job) *zerolog.Event {
 	label := j.label()
 	e := l.log.WithLevel(level).Str("job", label)
 	if !utf8.ValidString(label) {
-		e.Str("job_quoted", quote(label))
+		e.Str("job_quoted", Quote(label))
 	}
 	return e.Stringer("phase", j.phase())
 }

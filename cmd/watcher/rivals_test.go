@@ -20,7 +20,11 @@ func TestTenCallers(t *testing.T) {
 	d.drop("one", one)
 	texts := map[string]string{"one": one}
 	files := [][]string{{"one.prompt"}}
-	for i := range 3 {
+	others := 3
+	if *every {
+		others = 9
+	}
+	for i := range others {
 		name := fmt.Sprintf("n%d", i)
 		texts[name] = strings.TrimSpace(d.unique("Ten callers, prompt %d", i))
 		d.drop(name, texts[name])

@@ -56,11 +56,11 @@ type folderStatus struct {
 type jobStatus struct {
 	File    string `json:"file"`
 	Phase   string `json:"phase"`
-	Age     int    `json:"age,omitempty"` // seconds since it was sent
+	Age     int    `json:"age,omitempty"` // seconds since the file came, the prompt was sent, or the job failed
 	Address string `json:"address,omitempty"`
 	Class   string `json:"class,omitempty"`
 	Reason  string `json:"reason"`         // where it stands, in words
-	Next    string `json:"next,omitempty"` // a command that goes on
+	Next    string `json:"next,omitempty"` // a command that goes on, where no program does by itself
 	Changed bool   `json:"changed,omitempty"`
 }
 
@@ -168,18 +168,47 @@ func (s *surveyor) job(dir *state.Dir, name state.Name, list state.Listing) jobS
 	}
 	switch files.Phase() {
 	case state.New:
-		j.Reason = s.whyNot(dir, name, list)
+		s.unsent(&j, dir, name, list)
 	case state.Sent:
 		s.sent(&j, dir, name)
 	case state.Failed:
 		failure, err := dir.ReadError(name)
 		j.Class, j.Reason, j.Next, j.Address = failure.Class, failure.Sentence, failure.Command, failure.Address
+		j.Age = ageOf(failure.When)
 		if err != nil {
 			j.Reason = err.Error()
 		}
 	}
 	return j
 }
+
+// ageOf is the time since, in seconds; 0 for a time that is not known or yet to
+// come.
+func ageOf(t time.Time) int {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, int(time.Since(t).Seconds()))
+}
+
+// unsent says where a new prompt stands, and what a person could do.
+func (s *surveyor) unsent(j *jobStatus, dir *state.Dir, name state.Name, list state.Listing) {
+	if id, err := dir.Identify(name); err == nil {
+		j.Age = ageOf(time.Unix(0, id.CtimeNs))
+	}
+	j.Reason = s.whyNot(dir, name, list)
+	switch {
+	case list.Jobs[name].Has(state.KindHold):
+		j.Next = "watcher release " + watch.Quote(j.File)
+	case list.Hold:
+		j.Next = "watcher release " + watch.Quote(dir.Path())
+	case j.Reason == sendable:
+		j.Next = "watcher generate " + watch.Quote(j.File)
+	}
+}
+
+// sendable is why a prompt waits that only waits for a program.
+const sendable = "to be sent; no program is at work"
 
 // whyNot says why a new prompt is not sent, as far as the files tell.
 func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) string {
@@ -200,6 +229,17 @@ func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) s
 	if s.set.ready && !files.Has(state.KindReady) {
 		return "waiting: its .prompt.ready is not there"
 	}
+	if why := unreadable(dir, name); why != "" {
+		return why
+	}
+	if s.report.Holder == nil {
+		return sendable
+	}
+	return "to be sent"
+}
+
+// unreadable says why a prompt's text can't be taken now; "" when it can.
+func unreadable(dir *state.Dir, name state.Name) string {
 	if open, known, err := dir.Writers(name); err == nil && known && open {
 		return "waiting: still being written"
 	}
@@ -211,10 +251,8 @@ func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) s
 		return "cannot be sent: " + invalid.Reason
 	case err != nil:
 		return "waiting: " + err.Error()
-	case s.report.Holder == nil:
-		return "to be sent; no program is at work"
 	}
-	return "to be sent"
+	return ""
 }
 
 // sent says what a marker says.
@@ -226,7 +264,10 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 	}
 	j.Address = m.Address
 	if m.At > 0 {
-		j.Age = max(0, int(time.Since(time.Unix(m.At, 0)).Seconds()))
+		j.Age = ageOf(time.Unix(m.At, 0))
+	}
+	if s.report.Holder == nil {
+		j.Next = "watcher generate " + watch.Quote(j.File)
 	}
 	switch {
 	case m.Address == "":
@@ -245,6 +286,9 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 		j.Reason += " (the prompt is gone)"
 	}
 }
+
+// ages says what a job's age counts from.
+var ages = map[string]string{"new": "came", "sent": "sent", "failed": "failed"}
 
 // printStatus says the same to a person: what is wrong first.
 func (a *app) printStatus(r statusReport) error {
@@ -280,7 +324,7 @@ func (a *app) printStatus(r statusReport) error {
 	for _, j := range r.Jobs {
 		fmt.Fprintf(&b, "  %-7s %s: %s", j.Phase, j.File, j.Reason)
 		if j.Age > 0 {
-			fmt.Fprintf(&b, "; sent %s ago", seconds(time.Duration(j.Age)*time.Second))
+			fmt.Fprintf(&b, "; %s %s ago", ages[j.Phase], seconds(time.Duration(j.Age)*time.Second))
 		}
 		if j.Changed {
 			b.WriteString("; changed after it was sent")
