@@ -85,7 +85,7 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(a.stdout).Encode(r)
 	}
-	return a.printStatus(r)
+	return a.printStatus(r, dirs)
 }
 
 // whoHolds asks the program that uses the profile; nil when there is none.
@@ -291,7 +291,7 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 var ages = map[string]string{"new": "came", "sent": "sent", "failed": "failed"}
 
 // printStatus says the same to a person: what is wrong first.
-func (a *app) printStatus(r statusReport) error {
+func (a *app) printStatus(r statusReport, asked []string) error {
 	var b strings.Builder
 	for _, f := range r.Folders {
 		if f.Paused != "" {
@@ -312,6 +312,9 @@ func (a *app) printStatus(r statusReport) error {
 		fmt.Fprintln(&b, "no program is at work on this profile")
 	}
 	for _, f := range r.Folders {
+		if f == (folderStatus{Path: f.Path}) && !slices.Contains(asked, f.Path) {
+			continue // nothing in it, and nobody asked
+		}
 		fmt.Fprintf(&b, "%s: %d done, %d sent, %d new, %d failed", f.Path, f.Done, f.Sent, f.New, f.Failed)
 		if f.Hold {
 			b.WriteString("; held by watcher.hold")
