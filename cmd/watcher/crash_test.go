@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"watcher/qwen"
@@ -53,7 +54,9 @@ func TestKill(t *testing.T) {
 
 func killedAt(t *testing.T, step string, round int) {
 	d := newDesk(t)
-	d.browser = ""
+	if strings.HasPrefix(step, "qwen:") {
+		d.browser = ""
+	}
 	text := d.unique("Round %d: what survives a kill?", round)
 	d.drop("job", text)
 	code, out := d.run([]string{"WATCHER_TEST_DIE_AT=" + step}, "generate", "--wait=60s", "job.prompt")

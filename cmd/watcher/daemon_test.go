@@ -125,7 +125,6 @@ func TestStartStop(t *testing.T) {
 		starts = 30
 	}
 	d := newDesk(t)
-	d.browser = ""
 	texts := map[string]string{}
 	for i := range starts {
 		name := fmt.Sprintf("p%02d", i)
