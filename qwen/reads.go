@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// LastRead is when this profile last read the chat, or sent to it; zero if never. It decides
-// only whether to look again, never whether to send.
+// LastRead is when this profile last read the chat, or sent to it; zero if
+// never. It decides only whether to look again, never whether to send.
 func LastRead(profileDir, address string) time.Time {
 	path, ok := readPath(profileDir, address)
 	if !ok {

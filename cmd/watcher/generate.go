@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,7 +150,7 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 			return r, done, nil
 		}
 	case state.Sent:
-		if wait := g.readAgain(j.address); wait > 0 && !g.wait.on {
+		if wait := g.readAgain(j); wait > 0 && !g.wait.on {
 			r.Outcome, r.Next = watch.InProgress, wait
 			r.Reason = "sent, no answer yet"
 			return r, true, nil
@@ -158,13 +159,14 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 	return r, false, nil
 }
 
-// readAgain is how long until this profile looks at the chat again.
-func (g *generate) readAgain(address string) time.Duration {
+// readAgain is how long until this profile looks at the chat again. A send of
+// its own that is in doubt is looked into at once.
+func (g *generate) readAgain(j jobFiles) time.Duration {
 	dir, err := g.set.profileDir()
-	if err != nil || address == "" {
+	if err != nil || j.address == "" || j.doubted != "" && slices.Contains(qwen.Owners(dir), j.doubted) {
 		return 0
 	}
-	last := qwen.LastRead(dir, address)
+	last := qwen.LastRead(dir, j.address)
 	if last.IsZero() {
 		return 0
 	}

@@ -16,6 +16,7 @@ import (
 type jobFiles struct {
 	phase   state.Phase
 	address string
+	doubted string // whose marker says "released": its owner has to find out; "" for any other
 	failure state.Failure
 	void    bool // the failure speaks of another text than the prompt's
 	asks    bool // a .cancel or a .retry waits to be obeyed
@@ -43,6 +44,9 @@ func lookAt(file string) (jobFiles, error) {
 	if files.Has(state.KindMarker) {
 		if m, err := dir.Believe(name); err == nil {
 			j.address = m.Address
+			if m.Stage == state.StageReleased {
+				j.doubted = m.By
+			}
 		}
 	}
 	if j.phase == state.Failed {
