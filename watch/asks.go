@@ -2,8 +2,10 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -48,8 +50,12 @@ func (l *loop) accept(k *ask) {
 	now := time.Now()
 	k.at = now
 	j, err := l.find(k, now)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoPrompt):
 		k.reply <- reply{Result{File: k.file}, err}
+		return
+	case err != nil:
+		k.reply <- reply{unseen(k.file, err, l.cfg.Poll), nil}
 		return
 	}
 	l.asks = append(l.asks, k)
@@ -62,6 +68,9 @@ func (l *loop) accept(k *ask) {
 	}
 }
 
+// errNoPrompt says that neither a prompt nor any other file of its job is there.
+var errNoPrompt = fmt.Errorf("there is no such prompt: %w", fs.ErrNotExist)
+
 func (l *loop) find(k *ask, now time.Time) (*job, error) {
 	f := l.folders[k.dir]
 	if f == nil {
@@ -72,7 +81,10 @@ func (l *loop) find(k *ask, now time.Time) (*job, error) {
 		l.scan(f)
 	}
 	if f.dir == nil {
-		return nil, fmt.Errorf("look for %q: its folder cannot be opened: %w", k.file, fs.ErrNotExist)
+		if _, err := os.Stat(k.dir); isAbsent(err) {
+			return nil, fmt.Errorf("look for %q: %w", k.file, errNoPrompt)
+		}
+		return nil, fmt.Errorf("look for %q: its folder cannot be opened", k.file)
 	}
 	j := f.jobs[k.name]
 	if j == nil {
@@ -85,7 +97,7 @@ func (l *loop) find(k *ask, now time.Time) (*job, error) {
 	l.seeNotice(f, true, now)
 	files, err := f.dir.Lookup(k.name)
 	if err == nil && files.Phase() == state.Absent {
-		err = fmt.Errorf("look for %q: there is no such prompt: %w", k.file, fs.ErrNotExist)
+		err = fmt.Errorf("look for %q: %w", k.file, errNoPrompt)
 	}
 	if err != nil {
 		if j.phase() == state.Absent {

@@ -166,6 +166,40 @@ func TestGenerateFails(t *testing.T) {
 	})
 }
 
+// A disk that cannot be read after the send, or at all, hides that there is a
+// marker. Nobody may say then that nothing was sent: 1 sends people elsewhere.
+func TestGenerateCannotLook(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		when func(*rig) bool
+	}{
+		{"after the send", func(r *rig) bool { return len(r.chat.Accepted()) > 0 }},
+		{"after a lost connection", func(r *rig) bool { return r.has("a.md.url") }},
+		{"at all", func(*rig) bool { return true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				if c.name == "after a lost connection" {
+					r.chat.Script(first(watchtest.Plan{After: fault(watch.ClassUnreachable, true)}))
+				}
+				r.cfg.DirOptions = []state.Option{failAt(state.StepLook, func() bool { return c.when(r) })}
+				r.write("a.prompt", "hello")
+				got := r.generate()[0]
+				if got.Outcome == watch.CannotSend || got.Outcome == watch.Failed || c.name == "at all" && got.Class != watch.ClassDisk {
+					t.Errorf("result = %+v\n%s", got, r.log)
+				}
+				r.cfg.DirOptions = nil
+				for range 3 {
+					pass(2 * time.Minute)
+					got = r.generate()[0]
+				}
+				r.outcome(got, watch.Done, "", "")
+				r.answered("a", "hello")
+			})
+		})
+	}
+}
+
 // A send that may have left is recovered within the call.
 func TestGenerateStaysForTheProof(t *testing.T) {
 	for name, c := range map[string]struct {

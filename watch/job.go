@@ -15,6 +15,7 @@ type job struct {
 	since   time.Time // this process first saw it
 	entered time.Time // its phase
 	action  action    // the last decision
+	unseen  error     // why its files could not be looked at after its last order
 
 	// While New.
 	glance    state.Identity // the first of two looks

@@ -32,6 +32,7 @@ func (l *loop) refresh(j *job, now time.Time) error {
 // it in that phase.
 func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	was, address := j.phase(), j.marker.Address
+	j.unseen = nil
 	j.enter(files, now)
 	if r != nil {
 		j.remember(r, l.cfg.Poll, now)

@@ -31,11 +31,15 @@ func (l *loop) finish(r report) {
 	if err != nil {
 		l.line(zerolog.WarnLevel, j).AnErr("err", err).Msg("cannot look at the job")
 		files, j.folder.dirty = j.files, true
+		if r.marker != nil {
+			files = files.With(state.KindMarker) // it was made, whatever can be seen now
+		}
 	}
 	if r.order.verb == send && r.marker != nil {
 		j.folder.dirty = true // a scan has to see the marker, or its loss goes unnoticed
 	}
 	l.update(j, files, now, &r)
+	j.unseen = err
 	l.told(j, r)
 }
 

@@ -50,6 +50,12 @@ type Result struct {
 	Next time.Duration
 }
 
+// unseen is the result for a job whose files cannot be looked at: nobody can
+// tell whether it was sent.
+func unseen(file string, err error, next time.Duration) Result {
+	return Result{File: file, Outcome: InProgress, Class: ClassDisk, Reason: err.Error(), Next: next}
+}
+
 // result describes where a request's job stands.
 func (l *loop) result(k *ask) Result {
 	r := Result{File: k.file}
@@ -96,8 +102,12 @@ func (l *loop) resultAsked(r *Result, j *job) {
 
 func (l *loop) resultNew(r *Result, j *job) {
 	r.Reason, r.Next = j.action.reason, l.cfg.Poll
-	if l.busy(j) {
+	switch {
+	case l.busy(j):
 		r.Reason = "it is being sent"
+		return
+	case j.unseen != nil: // it may have been sent
+		r.Class, r.Reason = ClassDisk, j.unseen.Error()
 		return
 	}
 	p := l.brake.Pause
