@@ -28,6 +28,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+func isUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage)
+}
+
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -37,12 +42,11 @@ func signalCode(s syscall.Signal) int { return 128 + int(s) }
 
 // codeOf is the exit code of an error that ended the program.
 func codeOf(ctx context.Context, err error) int {
-	var usage usageError
 	var sig signalled
 	switch {
 	case errors.As(context.Cause(ctx), &sig):
 		return signalCode(sig.Signal)
-	case errors.As(err, &usage):
+	case isUsage(err):
 		return codeUsage
 	}
 	return codeSwitch

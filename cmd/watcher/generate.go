@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,8 +104,11 @@ func (g *generate) run(ctx context.Context, args []string) error {
 	var open []int // of files: those that need the chat
 	for i, file := range files {
 		r, done, err := g.offline(file)
-		if err != nil {
+		if isUsage(err) {
 			return err
+		}
+		if err != nil { // whether it was sent cannot be seen, so nobody may say 1
+			r, done = unknown(watch.Result{File: file, Class: watch.ClassDisk}, err, g.set.poll), !g.wait.on
 		}
 		results[i] = r
 		if !done {
@@ -205,8 +209,11 @@ func (g *generate) online(ctx context.Context, files []string, open []int, resul
 			return g.noSession(err, open, results)
 		}
 		open, err = g.ask(ctx, dir, files, open, results)
-		if len(open) == 0 || err != nil || ctx.Err() != nil || time.Now().After(end) {
-			return err
+		if err != nil {
+			return g.noSession(err, open, results)
+		}
+		if len(open) == 0 || ctx.Err() != nil || time.Now().After(end) {
+			return nil
 		}
 		// The holder is just ending, or just beginning.
 		select {
@@ -224,7 +231,7 @@ func (g *generate) own(ctx context.Context, dir string, s *session, files []stri
 	h, err := listen(dir, holderInfo{PID: os.Getpid(), Command: "generate"})
 	if err != nil {
 		s.close()
-		return false, err
+		return false, g.noSession(err, open, results)
 	}
 	defer h.close()
 	h.use(s.agent)
@@ -257,13 +264,29 @@ func (g *generate) step(ctx context.Context, agent *watch.Agent, files []string,
 		names[i] = files[at]
 	}
 	got, err := step(ctx, names...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = usageError{err}
+	}
 	for i, at := range open {
 		results[at] = got[i]
 	}
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return nil // the end of ctx: report tells which it was
+	if err == nil || isUsage(err) || ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return usageOnly(err) // the end of ctx is no error: report tells which it was
 	}
-	return err
+	for _, at := range open {
+		if r := &results[at]; r.Reason == "" && r.Outcome == watch.InProgress {
+			*r = unknown(*r, err, g.set.poll)
+		}
+	}
+	return nil
+}
+
+// usageOnly lets nothing but a mistake in the call through.
+func usageOnly(err error) error {
+	if isUsage(err) {
+		return err
+	}
+	return nil
 }
 
 // ask has the holder take the steps, and returns the files for which nobody
@@ -294,12 +317,14 @@ func (g *generate) ask(ctx context.Context, dir string, files []string, open []i
 	asked.Wait()
 	var left []int
 	for i, at := range open {
-		if errors.Is(answers[i], errNoHolder) {
+		switch err := answers[i]; {
+		case errors.Is(err, errNoHolder):
 			left = append(left, at)
-			answers[i] = nil
+		case err != nil:
+			results[at] = unknown(results[at], err, g.set.poll)
 		}
 	}
-	return left, errors.Join(answers...)
+	return left, nil
 }
 
 // stillOpen tells a holder that ended (try again) from one that is silent.
@@ -335,13 +360,16 @@ func (g *generate) askOne(ctx context.Context, c *caller, file string, r *watch.
 
 // noSession answers for all when the profile can't be used.
 func (g *generate) noSession(err error, open []int, results []watch.Result) error {
-	fault := watch.FaultOf(err)
-	var usage usageError
-	if fault == nil || errors.As(err, &usage) {
+	if isUsage(err) {
 		return err
 	}
+	fault := watch.FaultOf(err)
 	for _, at := range open {
 		r := &results[at]
+		if fault == nil {
+			*r = unknown(*r, err, g.set.poll)
+			continue
+		}
 		r.Class, r.Reason, r.Hint = fault.Class(), fault.Error(), fault.Hint()
 		r.Outcome, r.Next = watch.InProgress, g.set.poll
 		if r.Phase == state.New {
@@ -349,4 +377,11 @@ func (g *generate) noSession(err error, open []int, results []watch.Result) erro
 		}
 	}
 	return nil
+}
+
+// unknown is the answer for a job of which an error of the program's own keeps
+// from saying more: call again.
+func unknown(r watch.Result, err error, next time.Duration) watch.Result {
+	r.Outcome, r.Reason, r.Next = watch.InProgress, err.Error(), next
+	return r
 }

@@ -57,8 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", hint)
 	}
-	var usage usageError
-	if errors.As(err, &usage) {
+	if isUsage(err) {
 		fmt.Fprintln(stderr, "  see 'watcher --help'")
 	}
 	return codeOf(ctx, err)

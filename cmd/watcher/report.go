@@ -33,7 +33,9 @@ func (g *generate) report(ctx context.Context, results []watch.Result) error {
 		codes[i] = codeOfOutcome(r.Outcome)
 		if g.hold && codes[i] == codeSwitch {
 			if err := each([]string{r.File}, touch, state.KindHold); err != nil {
-				return err
+				// Without it 1 would let another engine work on what is sent later.
+				r = unknown(r, fmt.Errorf("its hold cannot be made: %w", err), g.set.poll)
+				codes[i] = codeInProgress
 			}
 		}
 		if g.json {

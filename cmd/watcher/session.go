@@ -14,10 +14,16 @@ import (
 // The driver must fit the agent's interface without either knowing the other.
 var _ watch.Chat = (*qwen.Client)(nil)
 
+// driver is the chat that the agent talks to; Close ends its browser.
+type driver interface {
+	watch.Chat
+	Close()
+}
+
 // session is the profile, the driver and the agent of one command.
 type session struct {
 	profile *qwen.Profile
-	client  *qwen.Client
+	driver  driver
 	agent   *watch.Agent
 }
 
@@ -43,13 +49,10 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 	}
 	o := a.set.chatOptions(s.profile, log)
 	o.Ended = func(address string) { s.agent.Poke(address) }
-	if hook := testHooks.chat; hook != nil {
-		hook(&o)
-	}
-	if s.client, err = qwen.New(o); err != nil {
+	if s.driver, err = newDriver(o); err != nil {
 		return usageError{err}
 	}
-	c := a.set.agentConfig(s.client, id, log)
+	c := a.set.agentConfig(s.driver, id, log)
 	bindPause(&c, s.profile.Dir(), log)
 	c.Pace = openPace(s.profile.Dir(), log)
 	change(&c)
@@ -62,15 +65,27 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 	return nil
 }
 
+// newDriver is the site's driver, or the one that a test puts in its place.
+func newDriver(o qwen.Options) (driver, error) {
+	if testHooks.driver != nil {
+		return testHooks.driver(o), nil
+	}
+	if testHooks.chat != nil {
+		testHooks.chat(&o)
+	}
+	return qwen.New(o)
+}
+
 // testHooks let a test reach into the wiring; the program never sets them.
 var testHooks struct {
-	chat  func(*qwen.Options)
-	agent func(*watch.Config)
+	driver func(qwen.Options) driver
+	chat   func(*qwen.Options)
+	agent  func(*watch.Config)
 }
 
 // close ends the browser and gives the profile up.
 func (s *session) close() {
-	s.client.Close()
+	s.driver.Close()
 	s.profile.Close()
 }
 
