@@ -23,6 +23,7 @@ var mayImport = map[string]struct {
 	"qwen":                    {nil, nil},
 	"qwen/qwentest":           {nil, nil},
 	"qwen/qwentest/rehearsal": {[]string{"watcher/qwen/qwentest"}, nil},
+	"cmd/watcher/lab":         {nil, nil},
 	"cmd/watcher":             {[]string{"watcher/state", "watcher/watch", "watcher/qwen"}, nil},
 }
 

@@ -1,0 +1,183 @@
+//go:build crash
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"watcher/cmd/watcher/lab"
+	"watcher/state"
+	"watcher/watch"
+)
+
+// life is one stretch of a job's life: what is there when the program starts,
+// how it is called, and what must have come of it in the end.
+type life struct {
+	name  string
+	begin func(*bench)
+	args  []string
+	class string // the failure that it must end with; "" is an answer
+}
+
+// lives are all the roads that a job can take through the program's writes.
+var lives = []life{
+	{name: "new", begin: func(b *bench) { b.drop("job") }},
+	{name: "new, first call of all", begin: func(b *bench) {
+		b.drop("job")
+		b.must(os.RemoveAll(b.profile))
+	}},
+	{name: "new, daemon", begin: func(b *bench) { b.drop("job") }, args: []string{"run", "."}},
+	{name: "connection lost, prompt taken", args: briefly, begin: func(b *bench) {
+		b.drop("job")
+		b.first(labPlan{Drop: true})
+	}},
+	{name: "connection lost, prompt lost", args: briefly, begin: func(b *bench) {
+		b.drop("job")
+		b.first(labPlan{Lose: true})
+	}},
+	{name: "connection lost, prompt late", args: briefly, begin: func(b *bench) {
+		b.drop("job")
+		b.first(labPlan{Drop: true, Late: 12 * time.Millisecond}) // within the grace time
+	}},
+	{name: "found released, taken", begin: func(b *bench) { b.found(state.StageReleased, true) }},
+	{name: "found released, lost", begin: func(b *bench) { b.found(state.StageReleased, false) }},
+	{name: "found sent", begin: func(b *bench) { b.found(state.StageSent, true) }},
+	{name: "found cut", begin: func(b *bench) {
+		b.found(state.StageSent, true)
+		b.write("job.md.url", "")
+		b.cut = true
+	}},
+	{name: "filtered", class: watch.ClassFiltered, begin: func(b *bench) {
+		b.drop("job")
+		b.first(labPlan{Fails: watch.ClassFiltered})
+	}},
+	{name: "retried", begin: func(b *bench) {
+		b.found(state.StageSent, true)
+		b.write("job.md", labAnswer(b.texts["job"]))
+		b.write("job.prompt.retry", "")
+		b.sends["job"] = 2
+	}},
+	{name: "cancelled", class: watch.ClassCancelled, begin: func(b *bench) {
+		b.found(state.StageSent, true)
+		b.site.chats[labFound].plan.Think = time.Hour
+		b.write("job.prompt.cancel", "")
+	}},
+}
+
+// briefly is how a program is called that meets a pause: what comes after it is
+// the next program's.
+var briefly = []string{"generate", "--wait=100ms", "job.prompt"}
+
+// first is how the site treats the first send of each prompt.
+func (b *bench) first(p labPlan) {
+	b.site.plan = func(_ string, nth int) labPlan {
+		if nth == 1 || p.Fails != "" {
+			return p
+		}
+		return labPlan{}
+	}
+}
+
+// labFound is the chat of a job that an earlier process had begun.
+const labFound = "https://chat.example/c/0000ffff-0000-4000-8000-00000000ffff"
+
+// found leaves a job as an earlier process did.
+func (b *bench) found(stage state.Stage, taken bool) {
+	b.drop("job")
+	text := b.texts["job"]
+	chat := &labChat{prompt: text}
+	post := labPost{Address: labFound, Prompt: text, Taken: taken}
+	m := state.Marker{Address: labFound, Prompt: state.Fingerprint(text), By: labOwner, Stage: stage, At: time.Now().Unix()}
+	if taken {
+		chat.message, chat.due = "message-0", time.Now()
+	}
+	if stage == state.StageSent {
+		m.Message = chat.message
+	}
+	b.site.chats[labFound] = chat
+	b.site.posts = append(b.site.posts, post)
+	b.write("job.md.url", m.String())
+}
+
+// start brings a life to its beginning.
+func (b *bench) start(l life) {
+	b.t.Helper()
+	b.fresh()
+	l.begin(b)
+}
+
+// arguments are those of the program's call.
+func (l life) arguments() []string {
+	if l.args != nil {
+		return l.args
+	}
+	return []string{"generate", "--wait=5s", "job.prompt"}
+}
+
+func (l life) daemon() bool { return l.args != nil && l.args[0] == "run" }
+
+// ending ends a daemon when its job is over; other programs end by themselves.
+func (l life) ending(hook lab.Hook) lab.Hook {
+	if !l.daemon() {
+		return hook
+	}
+	return func(c lab.Call) lab.Order {
+		o := hook(c)
+		if c.Done && c.Name == "linkat" && strings.HasSuffix(c.File, ".md") {
+			o.Signal = syscall.SIGTERM
+		}
+		return o
+	}
+}
+
+// ends runs the program until the life is over, in a world that is well again,
+// and lists what is wrong then. Nothing may change when it is called once more.
+func (b *bench) ends(l life) (wrong []string) {
+	b.t.Helper()
+	if l.class == "" {
+		wrong = b.finish("job")
+	} else {
+		wrong = b.fails(l.class)
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	before := b.listing()
+	b.run("generate", "job.prompt")
+	if after := b.listing(); after != before {
+		wrong = append(wrong, fmt.Sprintf("one more call changed the folder from\n%sto\n%s", before, after))
+	}
+	return append(wrong, b.sound()...)
+}
+
+// fails runs the program until the job has failed.
+func (b *bench) fails(class string) (wrong []string) {
+	out := b.again("job", codeSwitch)
+	wrong = b.sound()
+	failure, err := os.ReadFile(b.path("job.md.err"))
+	if got := state.ParseFailure(failure).Class; got != class {
+		wrong = append(wrong, fmt.Sprintf("class %q, %v", got, err), out)
+	}
+	if _, taken := b.site.count(b.texts["job"]); taken > 1 {
+		wrong = append(wrong, fmt.Sprintf("taken %d times", taken))
+	}
+	return wrong
+}
+
+// listing is the folder's names and contents.
+func (b *bench) listing() string {
+	var all strings.Builder
+	entries, err := os.ReadDir(b.dir)
+	b.must(err)
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(b.dir, e.Name()))
+		b.must(err)
+		fmt.Fprintf(&all, "%s: %.200q\n", e.Name(), content)
+	}
+	return all.String()
+}

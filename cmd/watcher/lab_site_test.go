@@ -1,0 +1,328 @@
+//go:build crash
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"watcher/cmd/watcher/lab"
+	"watcher/qwen"
+	"watcher/state"
+	"watcher/watch"
+	"watcher/watch/watchtest"
+)
+
+// The laboratory's chat is a server in the test's process and a driver in the
+// program's, so that what the site has outlives every crash of the program.
+
+// labPlan is how the site treats one send; the zero plan takes it and answers
+// at once.
+type labPlan struct {
+	Slow   time.Duration // before it does anything
+	Refuse string        // it takes nothing and says this class
+	Lose   bool          // it takes nothing and hangs up
+	Drop   bool          // it takes the prompt and hangs up
+	Late   time.Duration // it takes the prompt only so long after it came
+	Think  time.Duration // the answer is whole only so long after that
+	Fails  string        // every read says this class
+}
+
+// labPost is one prompt that arrived.
+type labPost struct {
+	Address, Prompt string
+	Taken           bool
+}
+
+type labChat struct {
+	prompt  string
+	message string    // "": the site does not have the prompt yet
+	due     time.Time // when it has
+	plan    labPlan
+}
+
+// labSite is the chat's server.
+type labSite struct {
+	socket string
+	plan   func(prompt string, nth int) labPlan
+	onPost func(labPost) // called before the prompt is taken
+
+	mu    sync.Mutex
+	chats map[string]*labChat
+	posts []labPost
+	made  int
+}
+
+func newLabSite(t testing.TB) *labSite {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lab") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &labSite{socket: filepath.Join(dir, "s"), chats: map[string]*labChat{},
+		plan: func(string, int) labPlan { return labPlan{} }, onPost: func(labPost) {}}
+	l, err := net.Listen("unix", s.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(c)
+		}
+	}()
+	return s
+}
+
+// labAsk and labReply are the two lines of one connection.
+type labAsk struct{ Op, Address, Prompt string }
+
+type labReply struct {
+	Address, Message, Class string
+	List                    []string
+	Turn                    watch.Turn
+}
+
+func (s *labSite) serve(c net.Conn) {
+	defer c.Close()
+	line, err := bufio.NewReader(c).ReadBytes('\n')
+	var ask labAsk
+	if err != nil || json.Unmarshal(line, &ask) != nil {
+		return // cut on its way: nothing arrived
+	}
+	if r, ok := s.answer(ask); ok {
+		_ = json.NewEncoder(c).Encode(r)
+	}
+}
+
+func (s *labSite) answer(a labAsk) (r labReply, ok bool) {
+	switch a.Op {
+	case "new":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.made++
+		r.Address = fmt.Sprintf("https://chat.example/c/%08x-0000-4000-8000-%012x", s.made, s.made)
+		s.chats[r.Address] = &labChat{prompt: a.Prompt}
+	case "post":
+		return s.post(a)
+	case "read":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		r.Turn, r.Class = s.read(a.Address)
+	case "find":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for address, c := range s.chats {
+			if c.has() && c.prompt == a.Prompt {
+				r.List = append(r.List, address)
+			}
+		}
+		slices.Sort(r.List)
+	}
+	return r, true
+}
+
+func (s *labSite) post(a labAsk) (r labReply, ok bool) {
+	s.mu.Lock()
+	nth := 1
+	for _, p := range s.posts {
+		if p.Prompt == a.Prompt {
+			nth++
+		}
+	}
+	plan := s.plan(a.Prompt, nth)
+	s.mu.Unlock()
+	time.Sleep(plan.Slow) // the site's own slowness, which nobody waits for
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chats[a.Address]
+	if c == nil {
+		return labReply{Class: watch.ClassGone}, true
+	}
+	post := labPost{Address: a.Address, Prompt: a.Prompt, Taken: plan.Refuse == "" && !plan.Lose}
+	s.onPost(post)
+	s.posts = append(s.posts, post)
+	if !post.Taken {
+		return labReply{Class: plan.Refuse}, plan.Refuse != ""
+	}
+	c.plan, c.message, c.due = plan, fmt.Sprintf("message-%d", len(s.posts)), time.Now().Add(plan.Late)
+	return labReply{Message: c.message}, !plan.Drop
+}
+
+func (c *labChat) has() bool { return c.message != "" && !time.Now().Before(c.due) }
+
+func (s *labSite) read(address string) (t watch.Turn, class string) {
+	c := s.chats[address]
+	switch {
+	case c == nil:
+		return t, watch.ClassGone
+	case !c.has():
+		return watch.Turn{Empty: true}, ""
+	case c.plan.Fails != "":
+		return t, c.plan.Fails
+	}
+	t = watch.Turn{Message: c.message, Asked: c.due.Unix(), Fingerprint: state.Fingerprint(c.prompt)}
+	whole := labAnswer(c.prompt)
+	if t.Done = !time.Now().Before(c.due.Add(c.plan.Think)); t.Done {
+		t.Text, t.Progress = whole, len(whole)
+	} else {
+		t.Text, t.Progress = whole[:len(whole)/3], len(whole)/3
+	}
+	return t, ""
+}
+
+// labAnswer is the whole answer to a prompt, a few pages long.
+func labAnswer(prompt string) string {
+	return watchtest.Answer(prompt) + strings.Repeat("A line of many, so that a part is not the whole.\n", 200) + "The end.\n"
+}
+
+// labState is what the site knows at one moment.
+type labState struct {
+	chats map[string]labChat
+	posts []labPost
+	made  int
+}
+
+// count is how often a prompt arrived, and how often it was taken.
+func (st labState) count(prompt string) (posted, taken int) {
+	for _, p := range st.posts {
+		if p.Prompt == prompt {
+			posted++
+			if p.Taken {
+				taken++
+			}
+		}
+	}
+	return posted, taken
+}
+
+// addresses are the chats in which a prompt was taken.
+func (st labState) addresses(prompt string) (list []string) {
+	for _, p := range st.posts {
+		if p.Prompt == prompt && p.Taken {
+			list = append(list, p.Address)
+		}
+	}
+	return list
+}
+
+// count is how often a prompt has arrived and been taken so far.
+func (s *labSite) count(prompt string) (posted, taken int) { return s.save().count(prompt) }
+
+// save and restore carry the site back to an earlier moment.
+func (s *labSite) save() labState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := labState{chats: map[string]labChat{}, posts: slices.Clone(s.posts), made: s.made}
+	for address, c := range s.chats {
+		st.chats[address] = *c
+	}
+	return st
+}
+
+func (s *labSite) restore(st labState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts, s.made = slices.Clone(st.posts), st.made
+	s.chats = map[string]*labChat{}
+	for address, c := range maps.All(st.chats) {
+		s.chats[address] = &c
+	}
+}
+
+// wireChat is the driver that the program uses in the laboratory.
+type wireChat struct {
+	socket  string
+	profile *qwen.Profile
+}
+
+// The program is told by its environment where the laboratory's chat is.
+func init() {
+	if err := lab.Traced(); err != nil {
+		panic(err)
+	}
+	if socket := os.Getenv("WATCHER_TEST_CHAT"); socket != "" {
+		testHooks.driver = func(o qwen.Options) driver { return wireChat{socket, o.Profile} }
+	}
+}
+
+// Close has no browser to end.
+func (w wireChat) Close() {}
+
+// labRefusal is an error that the site itself said.
+type labRefusal struct{ watchtest.Fault }
+
+// Refused says that the site did not take the prompt.
+func (*labRefusal) Refused() bool { return true }
+
+func (w wireChat) call(ctx context.Context, a labAsk) (r labReply, err error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", w.socket)
+	if err == nil {
+		defer c.Close()
+		stop := context.AfterFunc(ctx, func() { c.Close() })
+		defer stop()
+		if err = json.NewEncoder(c).Encode(a); err == nil {
+			err = json.NewDecoder(c).Decode(&r)
+		}
+	}
+	if err != nil {
+		return r, &watchtest.Fault{Kind: watch.ClassUnreachable, Text: "the laboratory's chat: " + err.Error(), Left: true}
+	}
+	return r, nil
+}
+
+func (w wireChat) Owner(context.Context) (string, error) { return w.profile.Owner("somebody") }
+
+func (w wireChat) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
+	r, err := w.call(ctx, labAsk{Op: "new", Prompt: prompt})
+	if err != nil {
+		var f *watchtest.Fault
+		if errors.As(err, &f) {
+			f.Left = false // it is only asked for a chat
+		}
+		return "", err
+	}
+	if err := commit(r.Address); err != nil {
+		return "", fmt.Errorf("the laboratory's chat: %w", err)
+	}
+	r, err = w.call(ctx, labAsk{Op: "post", Address: r.Address, Prompt: prompt})
+	if err == nil && r.Class != "" {
+		err = &labRefusal{watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat refuses: " + r.Class, Left: true}}
+	}
+	return r.Message, err
+}
+
+func (w wireChat) Read(ctx context.Context, address, _, _ string) (watch.Turn, error) {
+	r, err := w.call(ctx, labAsk{Op: "read", Address: address})
+	if err == nil && r.Class != "" {
+		err = &watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat: " + r.Class, Left: true}
+	}
+	return r.Turn, err
+}
+
+func (w wireChat) Find(ctx context.Context, prompt string) ([]string, error) {
+	r, err := w.call(ctx, labAsk{Op: "find", Prompt: prompt})
+	return r.List, err
+}
+
+func (w wireChat) Stop(ctx context.Context, address, _ string) error {
+	_, err := w.call(ctx, labAsk{Op: "stop", Address: address})
+	return err
+}
