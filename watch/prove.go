@@ -47,7 +47,9 @@ func (c *courier) look(ctx context.Context, r *report) {
 			r.trouble = nil // a pause it asked for began long ago
 		}
 	default:
-		c.giveUp(r)
+		if !t.Empty { // else the proof is under way, and will end soon
+			c.giveUp(r)
+		}
 	}
 }
 
@@ -81,9 +83,11 @@ func (c *courier) lookFailed(r *report, err error) {
 	}
 }
 
-// giveUp ends a doubtful job that is too old, right after a read.
+// giveUp ends a doubtful job that is too old, right after a read. However old
+// it looks (the machine was off for days, or a clock is wrong), this process
+// tries to find out for as long as a proof would take.
 func (c *courier) giveUp(r *report) {
-	if r.doubt.confirmed || r.patience.verdict(time.Now(), 1<<62) == "" {
+	if r.doubt.confirmed || time.Since(r.doubt.since) < c.cfg.Grace+c.cfg.gap() || r.patience.verdict(time.Now(), 1<<62) == "" {
 		return
 	}
 	c.failSent(r, &trouble{class: ClassAmbiguous, again: true,

@@ -119,6 +119,14 @@ func (l life) arguments() []string {
 	return []string{"generate", "--wait=5s", "job.prompt"}
 }
 
+// brief is how to call the program so that it ends soon by itself.
+func (l life) brief() []string {
+	if l.daemon() {
+		return briefly
+	}
+	return l.arguments()
+}
+
 func (l life) daemon() bool { return l.args != nil && l.args[0] == "run" }
 
 // ending ends a daemon when its job is over; other programs end by themselves.

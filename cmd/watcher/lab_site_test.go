@@ -55,9 +55,10 @@ type labChat struct {
 
 // labSite is the chat's server.
 type labSite struct {
-	socket string
-	plan   func(prompt string, nth int) labPlan
-	onPost func(labPost) // called before the prompt is taken
+	socket  string
+	plan    func(prompt string, nth int) labPlan
+	onPost  func(labPost) // called before the prompt is taken
+	changed func()        // called after anything changed
 
 	mu    sync.Mutex
 	chats map[string]*labChat
@@ -73,7 +74,7 @@ func newLabSite(t testing.TB) *labSite {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &labSite{socket: filepath.Join(dir, "s"), chats: map[string]*labChat{},
-		plan: func(string, int) labPlan { return labPlan{} }, onPost: func(labPost) {}}
+		plan: func(string, int) labPlan { return labPlan{} }, onPost: func(labPost) {}, changed: func() {}}
 	l, err := net.Listen("unix", s.socket)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,11 @@ func (s *labSite) serve(c net.Conn) {
 	if err != nil || json.Unmarshal(line, &ask) != nil {
 		return // cut on its way: nothing arrived
 	}
-	if r, ok := s.answer(ask); ok {
+	r, ok := s.answer(ask)
+	if ask.Op == "new" || ask.Op == "post" {
+		s.changed()
+	}
+	if ok {
 		_ = json.NewEncoder(c).Encode(r)
 	}
 }

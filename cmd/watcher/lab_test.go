@@ -30,6 +30,7 @@ type bench struct {
 	dir     string // the folder of prompts
 	profile string
 	limit   time.Duration // for a traced program
+	clock   func(calls int) time.Duration
 
 	down    atomic.Bool // the folder cannot be looked at now
 	mu      sync.Mutex
@@ -52,7 +53,7 @@ func newBench(t testing.TB, home string) *bench {
 	b.site.onPost = b.arrives
 	b.bin = program(t)
 	b.profile = b.newProfile("profile", labOwner)
-	b.must(os.Mkdir(b.dir, 0o755))
+	b.must(os.MkdirAll(b.dir, 0o755))
 	return b
 }
 
@@ -140,7 +141,7 @@ func (b *bench) command(profile string, args ...string) *exec.Cmd {
 // trace runs the program under the tracer.
 func (b *bench) trace(hook lab.Hook, args ...string) lab.Outcome {
 	b.t.Helper()
-	o, err := lab.Trace(lab.Program{Path: b.bin, Args: args, Dir: b.dir, Env: b.environment(b.profile), Limit: b.limit}, b.home, hook)
+	o, err := lab.Trace(lab.Program{Path: b.bin, Args: args, Dir: b.dir, Env: b.environment(b.profile), Limit: b.limit, Clock: b.clock}, b.home, hook)
 	b.must(err)
 	return o
 }

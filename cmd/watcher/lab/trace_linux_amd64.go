@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -21,6 +22,9 @@ type Program struct {
 	Args []string // without the program's own name
 	Dir  string
 	Env  []string
+	// Clock, if set, is how far the program's wall clock is off after so many
+	// calls.
+	Clock func(calls int) time.Duration
 	// Limit ends the program when it takes longer; zero: a minute.
 	Limit time.Duration
 }
@@ -75,14 +79,18 @@ func Trace(p Program, root string, hook Hook) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer output.Close()
+	traced := tracedVariable + "=files"
+	if p.Clock != nil {
+		traced = tracedVariable + "=" + withClock
+	}
 	process, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), &os.ProcAttr{
-		Dir: p.Dir, Env: append(slices.Clone(p.Env), tracedVariable+"=1"), Files: []*os.File{nil, output, output}, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Dir: p.Dir, Env: append(slices.Clone(p.Env), traced), Files: []*os.File{nil, output, output}, Sys: &syscall.SysProcAttr{Ptrace: true},
 	})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("trace %s: %w", p.Path, err)
 	}
 	defer process.Release()
-	t := &tracer{pid: process.Pid, root: root, hook: hook, threads: map[int]*thread{}}
+	t := &tracer{pid: process.Pid, root: root, hook: hook, clock: p.Clock, threads: map[int]*thread{}}
 	if p.Limit == 0 {
 		p.Limit = time.Minute
 	}
@@ -105,7 +113,10 @@ func memoryFile() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "output"), nil
 }
 
-const tracedVariable = "LAB_TRACED"
+const (
+	tracedVariable = "LAB_TRACED"
+	withClock      = "files and clock"
+)
 
 // Traced makes the calls that a tracer wants to hear of stop the program. It
 // does nothing in a program that nobody traces.
@@ -114,7 +125,11 @@ func Traced() error {
 		return nil
 	}
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the call's number
-	for number := range forms {
+	numbers := slices.Collect(maps.Keys(forms))
+	if os.Getenv(tracedVariable) == withClock {
+		numbers = append(numbers, unix.SYS_CLOCK_GETTIME)
+	}
+	for _, number := range numbers {
 		filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(number), Jf: 1},
 			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_TRACE})
 	}
@@ -134,6 +149,7 @@ type tracer struct {
 	pid     int
 	root    string
 	hook    Hook
+	clock   func(int) time.Duration
 	threads map[int]*thread
 	calls   int
 
@@ -146,6 +162,7 @@ type tracer struct {
 // is to hear of it.
 type thread struct {
 	call *Call
+	time uint64        // where the wall clock's time will be put, if it is asked for
 	fail syscall.Errno // what the call must give
 }
 
@@ -172,6 +189,11 @@ func (t *tracer) follow() error {
 		return err
 	}
 	t.threads[t.pid] = &thread{}
+	if t.clock != nil {
+		if err := hideFastClock(t.pid); err != nil {
+			return err
+		}
+	}
 	_ = syscall.PtraceCont(t.pid, 0)
 	for {
 		tid, err := wait(-1, &status)
@@ -228,7 +250,7 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 	case signal == syscall.SIGTRAP: // it made a thread, or began
 		signal = 0
 	}
-	if th.call != nil {
+	if th.call != nil || th.time != 0 {
 		_ = syscall.PtraceSyscall(tid, int(signal))
 	} else {
 		_ = syscall.PtraceCont(tid, int(signal))
@@ -259,6 +281,13 @@ func (t *tracer) atCall(tid int, th *thread) {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, getCallInfo, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
 	switch {
 	case errno != 0: // killed
+	case info.Op == opSeccomp && info.First == unix.SYS_CLOCK_GETTIME:
+		if info.Args[0] == unix.CLOCK_REALTIME {
+			th.time = info.Args[1]
+		}
+	case info.Op == opExit && th.time != 0:
+		shiftTime(tid, th.time, t.clock(t.calls))
+		th.time = 0
 	case info.Op == opSeccomp:
 		t.entry(tid, th, &info)
 	case info.Op == opExit && th.call != nil:
@@ -367,11 +396,16 @@ func link(tid int, name string) string {
 	return s
 }
 
-// text reads a string of the program's memory, a page at a time, as the next
-// page may not be there.
+// text reads a string of the program's memory.
 func text(tid int, at uint64) string {
-	var all []byte
-	for len(all) < unix.PathMax {
+	s, _, _ := strings.Cut(string(memory(tid, at, unix.PathMax)), "\x00")
+	return s
+}
+
+// memory reads the program's memory, a page at a time, as the next page may
+// not be there.
+func memory(tid int, at uint64, most int) (all []byte) {
+	for len(all) < most {
 		page := make([]byte, 4096-at%4096)
 		n, err := unix.ProcessVMReadv(tid,
 			[]unix.Iovec{{Base: &page[0], Len: uint64(len(page))}},
@@ -379,12 +413,9 @@ func text(tid int, at uint64) string {
 		if err != nil || n == 0 {
 			break
 		}
-		if s, _, found := strings.Cut(string(page[:n]), "\x00"); found {
-			return string(all) + s
-		}
 		all, at = append(all, page[:n]...), at+uint64(n)
 	}
-	return string(all)
+	return all
 }
 
 // Errors are the errors that the laboratory injects.
