@@ -25,6 +25,9 @@ type Program struct {
 	// Clock, if set, is how far the program's wall clock is off after so many
 	// calls.
 	Clock func(calls int) time.Duration
+	// Children says that the program starts others, which are left alone. It
+	// is slower: every call of the program stops it.
+	Children bool
 	// Limit ends the program when it takes longer; zero: a minute.
 	Limit time.Duration
 }
@@ -68,8 +71,7 @@ type Order struct {
 type Hook func(Call) Order
 
 // Trace runs the program to its end and calls hook at each system call that
-// touches a file below root, or a socket. All its threads are followed, its
-// children are not expected. The program calls [Traced] first of all.
+// touches a file below root, or a socket. All its threads are followed. The program calls [Traced] first of all.
 func Trace(p Program, root string, hook Hook) (Outcome, error) {
 	// All requests to a traced program must come from the thread that started it.
 	runtime.LockOSThread()
@@ -79,7 +81,8 @@ func Trace(p Program, root string, hook Hook) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer output.Close()
-	traced := tracedVariable + "=files"
+	// Children would inherit the filter, and nobody traces them.
+	traced := tracedVariable + "=" + map[bool]string{true: "", false: "files"}[p.Children]
 	if p.Clock != nil {
 		traced = tracedVariable + "=" + withClock
 	}
@@ -90,7 +93,7 @@ func Trace(p Program, root string, hook Hook) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("trace %s: %w", p.Path, err)
 	}
 	defer process.Release()
-	t := &tracer{pid: process.Pid, root: root, hook: hook, clock: p.Clock, threads: map[int]*thread{}}
+	t := &tracer{pid: process.Pid, root: root, hook: hook, clock: p.Clock, all: p.Children, threads: map[int]*thread{}}
 	if p.Limit == 0 {
 		p.Limit = time.Minute
 	}
@@ -150,6 +153,7 @@ type tracer struct {
 	root    string
 	hook    Hook
 	clock   func(int) time.Duration
+	all     bool // every call stops it
 	threads map[int]*thread
 	calls   int
 
@@ -194,7 +198,7 @@ func (t *tracer) follow() error {
 			return err
 		}
 	}
-	_ = syscall.PtraceCont(t.pid, 0)
+	t.resume(t.pid, t.threads[t.pid], 0)
 	for {
 		tid, err := wait(-1, &status)
 		if err != nil {
@@ -250,7 +254,11 @@ func (t *tracer) stopped(tid int, status syscall.WaitStatus) {
 	case signal == syscall.SIGTRAP: // it made a thread, or began
 		signal = 0
 	}
-	if th.call != nil || th.time != 0 {
+	t.resume(tid, th, signal)
+}
+
+func (t *tracer) resume(tid int, th *thread, signal syscall.Signal) {
+	if t.all || th.call != nil || th.time != 0 {
 		_ = syscall.PtraceSyscall(tid, int(signal))
 	} else {
 		_ = syscall.PtraceCont(tid, int(signal))
@@ -272,6 +280,7 @@ type callInfo struct {
 
 const (
 	getCallInfo = 0x420e // PTRACE_GET_SYSCALL_INFO
+	opEntry     = 1
 	opExit      = 2
 	opSeccomp   = 3
 )
@@ -288,7 +297,7 @@ func (t *tracer) atCall(tid int, th *thread) {
 	case info.Op == opExit && th.time != 0:
 		shiftTime(tid, th.time, t.clock(t.calls))
 		th.time = 0
-	case info.Op == opSeccomp:
+	case info.Op == opSeccomp || info.Op == opEntry && t.all:
 		t.entry(tid, th, &info)
 	case info.Op == opExit && th.call != nil:
 		t.exit(tid, th)
