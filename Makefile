@@ -6,6 +6,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 BIN     := bin/watcher
 ROUNDS  ?= 5
+SEED    ?= 1
 
 # Browsers want the machine: one package at a time, in which some tests work
 # while others wait.
@@ -41,10 +42,8 @@ lint: ## formatting, vet, staticcheck, tidy modules
 fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
-crash: need ## every fault, every step, in full Chromium (ROUNDS=5; SHORT=1: one round, at most 8 minutes)
-	$(GO) test $(BUSY) -timeout 60m -count=1 ./cmd/watcher $(if $(SHORT),-run TestKill,-riots=100) -every -rounds=$(if $(SHORT),1,$(ROUNDS))
-	$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -every
-	$(if $(SHORT),,$(GO) test $(BUSY) -timeout 60m -count=1 ./qwen -run TestOneDelivery -every -rounds=20 -v)
+crash: ## the crash laboratory: every fault, at every step; root, hours (SHORT=1: a choice, at most 8 minutes)
+	@SHORT=$(SHORT) SEED=$(SEED) ROUNDS=$(ROUNDS) .ci/crash
 
 bench: ## benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

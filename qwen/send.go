@@ -126,7 +126,7 @@ func (s *sending) run(ctx context.Context) (message string, err error) {
 	}
 	s.step(StepCommitted)
 	if took := bootTime() - from; took > commitLimit {
-		return "", fail(KindDisk, "send the prompt", "keeping the address took %v; nothing was sent", took.Round(time.Millisecond))
+		return "", fail(KindDisk, "send the prompt", "keeping the address took %v (the disk is slow, or the machine slept); nothing was sent", took.Round(time.Millisecond))
 	}
 	// From here on the send is finished whatever becomes of the caller's
 	// context: half of it would only leave a doubt.

@@ -18,14 +18,15 @@ import (
 // The test binary is the program too, so that tests run real processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"watcher": func() {
-		dieAt(os.Getenv("WATCHER_TEST_DIE_AT"))
+		signalAt(os.Getenv("WATCHER_TEST_DIE_AT"), syscall.SIGKILL)
+		signalAt(os.Getenv("WATCHER_TEST_STOP_AT"), syscall.SIGSTOP)
 		main()
 	}})
 }
 
-// dieAt arms the process to kill itself at a named step: "qwen:held", or
-// "state:link:2" for the second time that step is reached.
-func dieAt(where string) {
+// signalAt arms the process to kill or stop itself at a named step:
+// "qwen:held", or "state:link:2" for the second time that step is reached.
+func signalAt(where string, signal syscall.Signal) {
 	parts := strings.Split(where, ":")
 	if len(parts) < 2 {
 		return
@@ -37,8 +38,10 @@ func dieAt(where string) {
 	var seen atomic.Int64
 	die := func(name string) {
 		if name == parts[1] && seen.Add(1) == nth {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {} // until it arrives
+			_ = syscall.Kill(os.Getpid(), signal)
+			if signal == syscall.SIGKILL {
+				select {} // until it arrives
+			}
 		}
 	}
 	switch parts[0] {

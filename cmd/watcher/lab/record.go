@@ -36,10 +36,11 @@ type Recorder struct {
 	world  func() int
 	server *fuse.Server
 
-	mu   sync.Mutex
-	data []byte
-	base []byte
-	log  []Write
+	mu    sync.Mutex
+	data  []byte
+	base  []byte
+	log   []Write
+	fails func(n int) bool
 }
 
 // Record makes a recorded disk with a mounted file system on it; world numbers
@@ -94,8 +95,11 @@ func (r *Recorder) Close() error {
 	if err := r.Down(); err != nil {
 		return err
 	}
-	return r.server.Unmount()
+	return r.End()
 }
+
+// End ends the recorder of a file system that is unmounted.
+func (r *Recorder) End() error { return r.server.Unmount() }
 
 // Begin forgets what was written so far, after making it durable.
 func (r *Recorder) Begin() error {
@@ -106,6 +110,35 @@ func (r *Recorder) Begin() error {
 	defer r.mu.Unlock()
 	r.base, r.log = slices.Clone(r.data), nil
 	return nil
+}
+
+// Fail makes those writes and flushes fail with EIO, numbered from 0 since
+// Begin, that fails names: the disk then holds nothing of them.
+func (r *Recorder) Fail(fails func(n int) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = fails
+}
+
+// Now writes to path what the disk holds.
+func (r *Recorder) Now(path string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return writeSparse(path, r.data)
+}
+
+// take notes a write or a flush, unless it fails.
+func (r *Recorder) take(w Write) syscall.Errno {
+	w.World = r.world()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.log)
+	r.log = append(r.log, w)
+	if r.fails != nil && r.fails(n) {
+		return syscall.EIO
+	}
+	copy(r.data[w.Offset:], w.Data)
+	return 0
 }
 
 // History is all that was written since Begin.
@@ -203,18 +236,12 @@ func (f *recorded) Read(_ context.Context, _ fs.FileHandle, dest []byte, off int
 }
 
 func (f *recorded) Write(_ context.Context, _ fs.FileHandle, data []byte, off int64) (uint32, syscall.Errno) {
-	world := f.r.world()
-	f.r.mu.Lock()
-	defer f.r.mu.Unlock()
-	copy(f.r.data[off:], data)
-	f.r.log = append(f.r.log, Write{Offset: off, Data: slices.Clone(data), World: world})
+	if errno := f.r.take(Write{Offset: off, Data: slices.Clone(data)}); errno != 0 {
+		return 0, errno
+	}
 	return uint32(len(data)), 0
 }
 
 func (f *recorded) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
-	world := f.r.world()
-	f.r.mu.Lock()
-	defer f.r.mu.Unlock()
-	f.r.log = append(f.r.log, Write{World: world})
-	return 0
+	return f.r.take(Write{})
 }

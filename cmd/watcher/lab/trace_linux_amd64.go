@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -429,5 +428,3 @@ func memory(tid int, at uint64, most int) (all []byte) {
 
 // Errors are the errors that the laboratory injects.
 var Errors = []syscall.Errno{unix.EIO, unix.ENOSPC, unix.EROFS, unix.EDQUOT, unix.EMFILE, unix.ESTALE, unix.EINTR}
-
-var errNoRoot = errors.New("the laboratory's disks need root")
