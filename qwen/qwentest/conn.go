@@ -12,6 +12,7 @@ import (
 // connection is one TCP connection of a client.
 type connection struct {
 	id   int64
+	tls  *tls.Conn // nil without TLS
 	tcp  *net.TCPConn
 	used atomic.Int64 // requests that came over it
 }
@@ -20,11 +21,12 @@ type connectionKey struct{}
 
 // withConnection is an http.Server's ConnContext.
 func (s *Site) withConnection(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
+	secure, ok := c.(*tls.Conn)
+	if ok {
+		c = secure.NetConn()
 	}
 	tcp, _ := c.(*net.TCPConn)
-	return context.WithValue(ctx, connectionKey{}, &connection{id: s.connections.Add(1), tcp: tcp})
+	return context.WithValue(ctx, connectionKey{}, &connection{id: s.connections.Add(1), tls: secure, tcp: tcp})
 }
 
 func connectionOf(r *http.Request) *connection {
@@ -52,5 +54,11 @@ func cut(r *http.Request, reset, unread bool) {
 		}
 		_ = c.tcp.Close()
 	}
+	panic(http.ErrAbortHandler)
+}
+
+// hang keeps the connection and says nothing until the client leaves.
+func (c *call) hang() {
+	<-c.r.Context().Done()
 	panic(http.ErrAbortHandler)
 }

@@ -11,8 +11,9 @@ import (
 // Kind names a fault.
 type Kind string
 
-// Faults of the transport. The connection is cut before any byte of a reply;
-// RST is a reset, FIN an orderly end. With h2 the TCP connection goes under it.
+// Faults of the transport. RST is a reset, FIN an orderly end, hang a connection
+// that stays and carries nothing more, slow one that goes on Delay later. With
+// h2 it is the TCP connection under it.
 const (
 	DropRST    Kind = "drop-rst"    // the message is accepted, then the connection is reset
 	DropFIN    Kind = "drop-fin"    // accepted, then closed
@@ -23,11 +24,27 @@ const (
 	PartialRST Kind = "partial-rst" // reset after N bytes of the body (default half of it)
 	PartialFIN Kind = "partial-fin" // closed after N bytes of the body
 	HeadersRST Kind = "headers-rst" // accepted, the reply's headers go out, then reset
+	HeadersFIN Kind = "headers-fin" // the same, closed
 	Cut        Kind = "cut"         // the stream is cut after N frames (default 5); generation goes on
 	CutRST     Kind = "cut-rst"     // the same with a reset
-	Hang       Kind = "hang"        // nothing ever comes; with Take the message is accepted
-	Slow       Kind = "slow"        // the reply comes Delay later
 	Open       Kind = "open"        // the stream stays open after its end
+
+	UnreadHang  Kind = "unread-hang"  // the body is never read, nothing comes
+	UnreadSlow  Kind = "unread-slow"  // the body is read Delay later
+	PartialHang Kind = "partial-hang" // nothing more is read after N bytes of the body
+	PartialSlow Kind = "partial-slow" // the rest of the body is read Delay later
+	Hang        Kind = "hang"         // nothing ever comes; with Take the message is accepted
+	Slow        Kind = "slow"         // the reply comes Delay later
+	HeadersHang Kind = "headers-hang" // accepted, and nothing follows the reply's headers
+	HeadersSlow Kind = "headers-slow" // what follows the headers comes Delay later
+	CutHang     Kind = "cut-hang"     // the stream stops after N frames and stays; generation goes on
+	CutSlow     Kind = "cut-slow"     // the stream stops for Delay after N frames
+
+	// Of h2 only; over h1 the connection is closed instead. A client may repeat
+	// what the server says it did not process.
+	GoAway       Kind = "goaway"        // GOAWAY: this request was not processed; with Take it is accepted
+	RefuseStream Kind = "refuse-stream" // RST_STREAM: the same of this request alone
+	GoAwayDone   Kind = "goaway-done"   // GOAWAY: this request is the connection's last, and is served
 )
 
 // Refusals. Nothing is accepted unless Take is set.
@@ -83,7 +100,8 @@ const (
 // Kinds lists every fault.
 var Kinds = []Kind{
 	DropRST, DropFIN, LoseRST, LoseFIN, UnreadRST, UnreadFIN, PartialRST, PartialFIN,
-	HeadersRST, Cut, CutRST, Hang, Slow, Open, Status, Quota,
+	HeadersRST, HeadersFIN, Cut, CutRST, Open, UnreadHang, UnreadSlow, PartialHang, PartialSlow,
+	Hang, Slow, HeadersHang, HeadersSlow, CutHang, CutSlow, GoAway, RefuseStream, GoAwayDone, Status, Quota,
 	TokenQuota, Challenge, ChallengeHTML, Busy, ServerBusy, Unauthorized, Internal, Garbage,
 	NotFound, Inspect, StreamError, Empty, Stuck, Killed, ThinkingOnly, Dual,
 	Late, Gone, Pace, Pause, Continue, WrongChat,
@@ -119,7 +137,7 @@ func (f Fault) on() string {
 // prompt cannot be known.
 func (f Fault) early() bool {
 	switch f.Kind {
-	case UnreadRST, UnreadFIN, PartialRST, PartialFIN:
+	case UnreadRST, UnreadFIN, UnreadHang, UnreadSlow, PartialRST, PartialFIN, PartialHang, PartialSlow:
 		return true
 	}
 	return false

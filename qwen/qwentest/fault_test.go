@@ -15,7 +15,7 @@ import (
 func TestDrops(t *testing.T) {
 	for kind, want := range map[Kind][3]int{ // posted, accepted, unread
 		DropRST: {1, 1, 0}, DropFIN: {1, 1, 0}, LoseRST: {1, 0, 0}, LoseFIN: {1, 0, 0}, HeadersRST: {1, 1, 0},
-		UnreadRST: {0, 0, 1}, UnreadFIN: {0, 0, 1}, PartialRST: {1, 0, 0}, PartialFIN: {1, 0, 0},
+		HeadersFIN: {1, 1, 0}, UnreadRST: {0, 0, 1}, UnreadFIN: {0, 0, 1}, PartialRST: {1, 0, 0}, PartialFIN: {1, 0, 0},
 	} {
 		for _, mode := range []Mode{ModeHTTP, ModeHTTPS1, ModeHTTPS2} {
 			t.Run(fmt.Sprintf("%s/%d", kind, mode), func(t *testing.T) {

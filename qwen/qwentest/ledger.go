@@ -39,6 +39,8 @@ type Request struct {
 	Reused     bool // the connection had served a request before
 	RequestID  string
 	Fault      string // kinds of the faults that struck, by comma
+
+	order int64 // of the request on its connection, from 1
 }
 
 type posted struct {
@@ -81,7 +83,7 @@ func (s *Site) logRequest(r *http.Request) *Request {
 	defer s.mu.Unlock()
 	line := &Request{
 		Time: s.now(), Method: r.Method, Path: r.URL.RequestURI(), Proto: r.Proto,
-		Connection: c.id, Reused: used > 1, RequestID: r.Header.Get("X-Request-Id"),
+		Connection: c.id, Reused: used > 1, RequestID: r.Header.Get("X-Request-Id"), order: used,
 	}
 	s.requests = append(trimmed(s.requests), line)
 	return line

@@ -94,6 +94,7 @@ type Options struct {
 	StrictCookies     bool   // completions without the page's cookies is an "Internal error"
 	MaxPrompt         int    // more characters draw the captcha stub; default 100000, negative no limit
 	StreamStaysOpen   bool   // connections stay open after the last frame
+	OneRequest        bool   // a connection serves one request and is closed
 	TokenLife         time.Duration
 	ReplyDelay        time.Duration // every API reply comes so much later
 	ThinkingPause     time.Duration // silence between thinking and answer

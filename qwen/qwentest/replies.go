@@ -133,15 +133,20 @@ func (c *call) strike() bool {
 		switch f.Kind {
 		case DropRST, LoseRST, DropFIN, LoseFIN, UnreadRST, UnreadFIN:
 			cut(c.r, strings.HasSuffix(string(f.Kind), "-rst"), false)
-		case HeadersRST:
-			c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-			c.w.WriteHeader(http.StatusOK)
-			c.w.flush()
+		case HeadersRST, HeadersFIN:
+			c.openStream()
 			c.sleep(20 * time.Millisecond) // a reset overtakes what the client has not read
-			cut(c.r, true, false)
+			cut(c.r, f.Kind == HeadersRST, false)
+		case HeadersHang:
+			c.openStream()
+			c.hang()
+		case HeadersSlow:
+			c.openStream()
+			c.sleep(f.Delay)
 		case Hang:
-			<-c.r.Context().Done()
-			panic(http.ErrAbortHandler)
+			c.hang()
+		case GoAway, RefuseStream, GoAwayDone:
+			c.strikeFrame(f)
 		}
 		if c.strikeReply(f) {
 			return true

@@ -36,11 +36,13 @@ func (b *sendBody) parent() string {
 // send is POST /api/v2/chat/completions.
 func (c *call) send() {
 	s := c.site
+	var first []byte
 	if early := s.take(OnSend, "", c.reused(), true); len(early) > 0 {
 		c.meets(early)
-		c.cutEarly(early[0])
+		first = c.strikeEarly(early[0])
 	}
-	raw, err := io.ReadAll(c.r.Body)
+	rest, err := io.ReadAll(c.r.Body)
+	raw := append(first, rest...)
 	texts := s.notePost(c.r, raw, err != nil)
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -71,7 +73,7 @@ func (c *call) lost() bool {
 		switch f.Kind {
 		case LoseRST, LoseFIN:
 			return true
-		case Hang, Status, Quota, TokenQuota, Challenge, ChallengeHTML, Busy, ServerBusy, Unauthorized, Internal, Garbage, NotFound:
+		case Hang, GoAway, RefuseStream, Status, Quota, TokenQuota, Challenge, ChallengeHTML, Busy, ServerBusy, Unauthorized, Internal, Garbage, NotFound:
 			if !f.Take {
 				return true
 			}
@@ -80,19 +82,32 @@ func (c *call) lost() bool {
 	return false
 }
 
-// cutEarly ends the connection before the whole body is read.
-func (c *call) cutEarly(f Fault) {
-	reset := f.Kind == UnreadRST || f.Kind == PartialRST
-	if f.Kind == PartialRST || f.Kind == PartialFIN {
-		part := make([]byte, f.n(int(max(c.r.ContentLength/2, 1))))
+// strikeEarly strikes before the whole body is read. What it returns was read of
+// a body that is to be handled after all.
+func (c *call) strikeEarly(f Fault) []byte {
+	var part []byte
+	partial := f.Kind == PartialRST || f.Kind == PartialFIN || f.Kind == PartialHang || f.Kind == PartialSlow
+	if partial {
+		part = make([]byte, f.n(int(max(c.r.ContentLength/2, 1))))
 		n, _ := io.ReadFull(c.r.Body, part)
-		c.site.notePost(c.r, part[:n], true)
+		part = part[:n]
+	}
+	if f.Kind == UnreadSlow || f.Kind == PartialSlow {
+		c.sleep(f.Delay)
+		return part
+	}
+	if partial {
+		c.site.notePost(c.r, part, true)
 	} else {
 		c.site.mu.Lock()
 		c.site.ledger.unread++
 		c.site.mu.Unlock()
 	}
-	cut(c.r, reset, true)
+	if f.Kind == UnreadHang || f.Kind == PartialHang {
+		c.hang()
+	}
+	cut(c.r, f.Kind == UnreadRST || f.Kind == PartialRST, true)
+	return nil
 }
 
 // turn is a message that was accepted.

@@ -78,7 +78,11 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	line := s.logRequest(r)
-	s.route(&call{site: s, w: &statusWriter{ResponseWriter: w, site: s, line: line}, r: r, options: s.Options(), line: line})
+	c := &call{site: s, w: &statusWriter{ResponseWriter: w, site: s, line: line}, r: r, options: s.Options(), line: line}
+	if c.options.OneRequest {
+		w.Header().Set("Connection", "close")
+	}
+	s.route(c)
 }
 
 // call is one request on its way through the site.
@@ -130,13 +134,15 @@ type statusWriter struct {
 	begun bool
 }
 
+// WriteHeader counts once: a fault may have sent the headers before.
 func (w *statusWriter) WriteHeader(status int) {
-	if !w.begun {
-		w.begun = true
-		w.site.mu.Lock()
-		w.line.Status = status
-		w.site.mu.Unlock()
+	if w.begun {
+		return
 	}
+	w.begun = true
+	w.site.mu.Lock()
+	w.line.Status = status
+	w.site.mu.Unlock()
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -19,7 +19,7 @@ func (c *call) stream(t turn) {
 		c.event(obj{"response.created": created})
 	}
 	limit := -1
-	if f, ok := c.faults.get(Cut, CutRST); ok {
+	if f, ok := c.faults.get(Cut, CutRST, CutHang, CutSlow); ok {
 		limit = f.n(5)
 	}
 	var rs []*response
@@ -61,7 +61,7 @@ func (c *call) follow(rs []*response, from, limit int) {
 			tokens++
 			c.frame(r, r.plan.frames[i], tokens)
 			if limit--; limit == 0 {
-				cut(c.r, c.faults.has(CutRST), false)
+				c.cutStream()
 			}
 		}
 		if !any {
@@ -69,6 +69,18 @@ func (c *call) follow(rs []*response, from, limit int) {
 			return
 		}
 	}
+}
+
+// cutStream strikes in the middle of a stream.
+func (c *call) cutStream() {
+	if f, ok := c.faults.get(CutSlow); ok {
+		c.sleep(f.Delay)
+		return
+	}
+	if c.faults.has(CutHang) {
+		c.hang()
+	}
+	cut(c.r, c.faults.has(CutRST), false)
 }
 
 // await waits for a moment and keeps the stream alive meanwhile; false when
