@@ -48,6 +48,8 @@ type Client struct {
 	owner   string
 
 	tokenless bool // the scripts' token was waited for in vain
+
+	headersTimeout, namedTimeout time.Duration
 }
 
 // New returns a Client; it starts nothing.
@@ -65,7 +67,7 @@ func New(o Options) (*Client, error) {
 	if o.Ended == nil {
 		o.Ended = func(string) {}
 	}
-	return &Client{options: o, site: site}, nil
+	return &Client{options: o, site: site, headersTimeout: headersTimeout, namedTimeout: namedTimeout}, nil
 }
 
 // Close ends the browser in order. The profile stays the caller's.

@@ -11,6 +11,13 @@ func Impatient() {
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
 }
 
+// Hurry shortens this client's waits for a site that has the prompt.
+func (c *Client) Hurry(headers, named time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.headersTimeout, c.namedTimeout = headers, named
+}
+
 // Forget makes the next call load a new page.
 func (c *Client) Forget() {
 	c.mu.Lock()

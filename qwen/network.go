@@ -70,9 +70,9 @@ func (w *networkWatch) ours(raw jsonv2.Value) (networkEvent, bool) {
 }
 
 // headers waits for the response's headers.
-func (w *networkWatch) headers(ctx, tab context.Context) (response, error) {
+func (w *networkWatch) headers(ctx, tab context.Context, patience time.Duration) (response, error) {
 	const op = "send the prompt"
-	limit := time.After(headersTimeout)
+	limit := time.After(patience)
 	for {
 		select {
 		case raw, ok := <-w.responses:
@@ -90,7 +90,7 @@ func (w *networkWatch) headers(ctx, tab context.Context) (response, error) {
 		case <-ctx.Done():
 			return response{}, fail(KindUnreachable, op, "%w", ctx.Err())
 		case <-limit:
-			return response{}, fail(KindUnreachable, op, "%w within %v", errNoHeaders, headersTimeout)
+			return response{}, fail(KindUnreachable, op, "%w within %v", errNoHeaders, patience)
 		}
 	}
 }

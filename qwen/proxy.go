@@ -34,6 +34,7 @@ type proxy struct {
 	mu      sync.Mutex
 	mode    proxyMode
 	one     *tunnel       // the tunnel that modeAllowOne let through
+	body    int           // bytes of the body that the one tunnel may carry once; 0 if unknown
 	moved   chan struct{} // closed when the mode changes
 	tunnels map[*tunnel]struct{}
 	asked   time.Time // when a tunnel to the site was last asked for or cut
@@ -84,10 +85,22 @@ func (p *proxy) setMode(m proxyMode) {
 	p.set(m)
 }
 
+// allowOne is setMode(modeAllowOne) for a request with a body of so many bytes,
+// which goes through no second time before the mode changes again.
+func (p *proxy) allowOne(body int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.set(modeAllowOne)
+	p.body = body
+}
+
 // set is setMode with the lock held.
 func (p *proxy) set(m proxyMode) {
+	if p.one != nil && p.one.once != nil && m == modeOpen {
+		p.one.once.lift()
+	}
 	p.mode = m
-	p.one = nil
+	p.one, p.body = nil, 0
 	close(p.moved)
 	p.moved = make(chan struct{})
 	for t := range p.tunnels {
@@ -171,6 +184,9 @@ func (p *proxy) tryEnter(t *tunnel) (wait *parked, err error) {
 		return &parked{p.moved, p.one.ended}, nil
 	case t.site && p.mode == modeAllowOne:
 		p.one = t
+		if p.body > 0 {
+			t.once = &once{body: p.body}
+		}
 	}
 	p.tunnels[t] = struct{}{}
 	return nil, nil

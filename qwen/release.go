@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// How long the site may take with a prompt that was let go.
-var headersTimeout = 150 * time.Second
-
-const namedTimeout = 60 * time.Second
+// How long the site may take with a prompt that was let go: until it answers at
+// all, and from there until it names our message. Each client has its own.
+var (
+	headersTimeout = 150 * time.Second
+	namedTimeout   = 60 * time.Second
+)
 
 // release lets the held request go through the one connection that the proxy
 // allows, and waits for the site's first words.
@@ -17,7 +19,7 @@ const namedTimeout = 60 * time.Second
 // byte left. From then on the one connection's counter is the proof: lost cuts
 // it first and reads it then, and while the page lives the gate refuses every
 // repeat. Chromium's own repeat of a broken request needs a second connection,
-// which the proxy refuses.
+// which the proxy refuses, or on the same one the room that once does not leave.
 func (s *sending) release(ctx context.Context) (string, error) {
 	const op = "send the prompt"
 	p := s.page
@@ -28,7 +30,8 @@ func (s *sending) release(ctx context.Context) (string, error) {
 			watch.stop()
 		}
 	}()
-	if err := p.gate.let(func() { p.browser.proxy.setMode(modeAllowOne) }); err != nil {
+	body := len(p.gate.body(*s.held))
+	if err := p.gate.let(func() { p.browser.proxy.allowOne(body) }); err != nil {
 		return "", s.drop(err)
 	}
 	s.released, s.left = true, true
@@ -36,7 +39,7 @@ func (s *sending) release(ctx context.Context) (string, error) {
 		return "", s.lost(fail(KindBrowser, op, "%w", err))
 	}
 	s.step(StepReleased)
-	r, err := watch.headers(ctx, p.live)
+	r, err := watch.headers(ctx, p.live, p.client.headersTimeout)
 	if err != nil {
 		return "", s.lost(err)
 	}
@@ -45,7 +48,7 @@ func (s *sending) release(ctx context.Context) (string, error) {
 	p.browser.proxy.setMode(modeOpen)
 	p.gate.reopen()
 
-	stream := newStream(p.live, watch, s.held.Network, r)
+	stream := newStream(p.live, watch, s.held.Network, r, p.client.namedTimeout)
 	message, err := s.named(ctx, stream)
 	if err != nil {
 		return "", err

@@ -136,11 +136,20 @@ func newPool() pool {
 	return p
 }
 
-// lightBrowser is Debian's Chromium without a user interface, which costs half
-// as much work; "" (the usual one) where there is none, and with -every.
+// lightBrowser is the light browser; "" (the usual one) where there is none, and
+// with -every.
 func lightBrowser() string {
+	if *every {
+		return ""
+	}
+	return lightPath()
+}
+
+// lightPath is Debian's Chromium without a user interface, which costs half as
+// much work; "" where there is none.
+func lightPath() string {
 	const path = "/usr/lib/chromium/chromium-headless-shell"
-	if _, err := os.Stat(path); err != nil || *every {
+	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
 	return path

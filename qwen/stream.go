@@ -19,10 +19,11 @@ type stream struct {
 	watch    *networkWatch
 	id       string
 	response response
-	buf      []byte // bytes not yet read as frames
-	head     []byte // the first bytes, for a reply that is no stream
-	over     bool   // no more bytes will come
-	finished bool   // the answer's last frame was seen
+	named    time.Duration // how long an answer's first words may take
+	buf      []byte        // bytes not yet read as frames
+	head     []byte        // the first bytes, for a reply that is no stream
+	over     bool          // no more bytes will come
+	finished bool          // the answer's last frame was seen
 }
 
 // created is what the site's first frame says.
@@ -46,8 +47,8 @@ type frame struct {
 // headLimit is how much of a reply is kept for the case that it is no stream.
 const headLimit = 64 << 10
 
-func newStream(tab context.Context, w *networkWatch, id string, r response) *stream {
-	s := &stream{tab: tab, watch: w, id: id, response: r}
+func newStream(tab context.Context, w *networkWatch, id string, r response, named time.Duration) *stream {
+	s := &stream{tab: tab, watch: w, id: id, response: r, named: named}
 	if w.broken {
 		s.whole()
 		return s
@@ -129,7 +130,7 @@ func (s *stream) patience() time.Duration {
 	if s.response.Status >= 400 || s.isPage() {
 		return unreadTimeout
 	}
-	return namedTimeout
+	return s.named
 }
 
 // unread judges a reply whose text didn't come, by what its headers say. The

@@ -31,7 +31,7 @@ func newWire(t *testing.T, status int) *wire {
 	tab, cancel := context.WithCancel(t.Context())
 	w := &wire{data: make(chan jsonv2.Value, 1<<14), finished: make(chan jsonv2.Value, 1), failures: make(chan jsonv2.Value, 1), end: cancel}
 	watch := &networkWatch{id: "r1", data: w.data, finished: w.finished, failures: w.failures}
-	w.stream = &stream{tab: tab, watch: watch, id: "r1", response: response{Status: status}}
+	w.stream = &stream{tab: tab, watch: watch, id: "r1", response: response{Status: status}, named: namedTimeout}
 	return w
 }
 
@@ -208,7 +208,7 @@ func TestHeadersWatch(t *testing.T) {
 				tab, endTab := context.WithCancel(t.Context())
 				defer endTab()
 				c.make(responses, failures, cancel, endTab)
-				r, err := w.headers(ctx, tab)
+				r, err := w.headers(ctx, tab, headersTimeout)
 				if r.Status != c.status || kindOf(err) != c.kind {
 					t.Errorf("%+v, %v; want %d, kind %q", r, err, c.status, c.kind)
 				}

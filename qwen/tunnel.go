@@ -15,6 +15,7 @@ type tunnel struct {
 	cancel context.CancelFunc
 	sent   atomic.Int64  // bytes handed to the kernel towards the site
 	ended  chan struct{} // closed when it is cut
+	once   *once         // of the one tunnel that carries a send; else nil
 
 	mu       sync.Mutex
 	upstream net.Conn
@@ -53,16 +54,37 @@ func (t *tunnel) close() {
 func (t *tunnel) carry() {
 	done := make(chan struct{}, 2)
 	go func() { io.Copy(countingWriter{t}, t.client); done <- struct{}{} }()
-	go func() { io.Copy(t.client, t.upstream); done <- struct{}{} }()
+	go func() { io.Copy(t.answers(), t.upstream); done <- struct{}{} }()
 	<-done
 	t.close()
 	<-done
+}
+
+// answers is where what comes from the site goes.
+func (t *tunnel) answers() io.Writer {
+	if t.once == nil {
+		return t.client
+	}
+	return answerWriter{t}
+}
+
+// answerWriter keeps an answer back for as long as once needs.
+type answerWriter struct{ t *tunnel }
+
+func (w answerWriter) Write(b []byte) (int, error) {
+	w.t.once.answer()
+	return w.t.client.Write(b)
 }
 
 // countingWriter counts before it writes, so that a count of 0 is proof.
 type countingWriter struct{ t *tunnel }
 
 func (w countingWriter) Write(b []byte) (int, error) {
+	if w.t.once != nil {
+		if err := w.t.once.write(b); err != nil {
+			return 0, err
+		}
+	}
 	w.t.sent.Add(int64(len(b)))
 	return w.t.upstream.Write(b)
 }
