@@ -58,6 +58,8 @@ func TestOneDeliveryAgainstThePage(t *testing.T) {
 		"page retries":           func(o *qwentest.Options) { o.PageRetry = 3 },
 		"two chats at once":      func(o *qwentest.Options) { o.DoubleSubmit = "chat" },
 		"two posts at once":      func(o *qwentest.Options) { o.DoubleSubmit = "post" },
+		"autosave":               func(o *qwentest.Options) { o.Autosave = true },
+		"asks for a title":       func(o *qwentest.Options) { o.AskTitle = true },
 		"popup posts":            func(o *qwentest.Options) { o.Popup = "post" },
 		"popup":                  func(o *qwentest.Options) { o.Popup = "ad" },
 	} {
