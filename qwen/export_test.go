@@ -3,12 +3,17 @@ package qwen
 import (
 	"context"
 	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 )
 
 // Impatient shortens the waits for a page or a site that does nothing.
 func Impatient() {
 	holdTimeout, pressAgain = 20*time.Second, 500*time.Millisecond
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
+	checkTime = 10 * time.Second
 }
 
 // Hurry shortens this client's waits for a site that has the prompt.
@@ -31,4 +36,22 @@ func (c *Client) Restore(ctx context.Context, draft string) error {
 	defer cancel()
 	_, err := call[*string](tab, "fill", c.options.Table, draft)
 	return err
+}
+
+// Tamper takes away what CheckBrowser looks at, until restore is called.
+func Tamper(what string) (restore func()) {
+	checkTamper = func(s *sending) {
+		switch what {
+		case "service workers":
+			_, _ = chromedp.Call(s.page.live, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: false})
+		case "windows":
+			flat := true
+			_, _ = chromedp.CallBrowser(s.page.browser.ctx, target.SetAutoAttach, target.SetAutoAttachParams{Flatten: &flat})
+		case "one connection":
+			s.page.gate.mu.Lock()
+			defer s.page.gate.mu.Unlock()
+			s.page.gate.shut = func() {}
+		}
+	}
+	return func() { checkTamper = func(*sending) {} }
 }

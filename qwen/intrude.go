@@ -71,3 +71,10 @@ func (g *gate) leak() bool {
 	defer g.mu.Unlock()
 	return g.leaked
 }
+
+// spoil is why the send must not be let go any more; nil if it may.
+func (g *gate) spoil() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.spoiled
+}

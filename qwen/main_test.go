@@ -28,6 +28,9 @@ func leftOut(name string, chosen ...string) bool {
 // The browser is part of the machine that these tests need: without it they
 // fail, they never skip.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == killedProgram {
+		beKilled(os.Args[2:])
+	}
 	flag.Parse()
 	if _, err := qwen.FindBrowser(""); err != nil {
 		fmt.Fprintln(os.Stderr, "qwen:", err)

@@ -47,7 +47,8 @@ Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	a.set.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.generateCommand(), a.statusCommand(),
-		a.holdCommand(), a.releaseCommand(), a.cancelCommand(), a.retryCommand(), a.loginCommand(), a.versionCommand())
+		a.holdCommand(), a.releaseCommand(), a.cancelCommand(), a.retryCommand(), a.loginCommand(), a.versionCommand(),
+		a.doctorCommand(), a.doctorHoldCommand())
 	return root
 }
 
