@@ -19,7 +19,9 @@
 // a prompt is in the page spoils the send. The proxy (proxy.go) is the browser's
 // only way out of the machine: it dies with this program, and between the hold
 // and the first headers it carries at most one connection to the site, because
-// Chromium repeats a POST by itself when a reused connection breaks.
+// Chromium repeats a POST by itself when a reused connection breaks, and through
+// that one the body only once (once.go), because Chromium also repeats what an
+// h2 server says it did not process.
 //
 // A send that fails is settled (send.go) before Send returns: what was held is
 // refused and the refusal awaited, or what could still send has been ended with

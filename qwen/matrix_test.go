@@ -224,8 +224,8 @@ func (s *stage) brave(t *testing.T, w weather, count *tally) (prompt string) {
 func (s *stage) overUsed(address string) bool {
 	_, chat, _ := strings.Cut(address, "/c/")
 	for _, line := range s.site.Requests() {
-		if line.Method == "POST" && line.Reused && chat != "" && strings.HasSuffix(line.Path, "/completions?chat_id="+chat) {
-			return true
+		if line.Method == "POST" && chat != "" && strings.HasSuffix(line.Path, "/completions?chat_id="+chat) {
+			return line.Reused // what follows is the head of a repeat, without its body
 		}
 	}
 	return false
