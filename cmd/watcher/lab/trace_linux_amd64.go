@@ -86,7 +86,7 @@ func Trace(p Program, root string, hook Hook) (Outcome, error) {
 		traced = tracedVariable + "=" + withClock
 	}
 	process, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), &os.ProcAttr{
-		Dir: p.Dir, Env: append(slices.Clone(p.Env), traced), Files: []*os.File{nil, output, output}, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Dir: p.Dir, Env: append(slices.Clone(p.Env), traced), Files: []*os.File{nil, output, output}, Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
 	})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("trace %s: %w", p.Path, err)
@@ -199,7 +199,7 @@ func (t *tracer) follow() error {
 	}
 	t.resume(t.pid, t.threads[t.pid], 0)
 	for {
-		tid, err := wait(-1, &status)
+		tid, err := wait(-t.pid, &status)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,8 @@ func (t *tracer) end(status syscall.WaitStatus) {
 	}
 }
 
-// wait waits for a traced thread only, never for another child of the test.
+// wait waits for a traced thread only, never for another child of the test:
+// the program has a process group of its own.
 func wait(pid int, status *syscall.WaitStatus) (int, error) {
 	for {
 		tid, err := syscall.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, nil)
