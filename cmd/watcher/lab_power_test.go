@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,7 +38,7 @@ func TestPowerCut(t *testing.T) {
 			t.Parallel()
 			d := newDisk(t, kind)
 			b := newBench(t, d.Mount)
-			for _, l := range lives {
+			for _, l := range append(slices.Clone(lives), justWritten) {
 				t.Run(l.name, func(t *testing.T) {
 					b.t = t
 					places, missed := newTries(), 0
@@ -58,12 +59,21 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// justWritten is a prompt that its writer did not sync. Until the program has
+// done that, the power may take it away, but never once it was sent.
+var justWritten = life{name: "new, just written", begin: func(b *bench) { b.drop("job") }}
+
 // cutAt cuts the power before one call; false says that the program came to
 // its end without that call.
 func (b *bench) cutAt(d *lab.Disk, l life, at lab.Call) (cut bool) {
 	b.t.Helper()
 	b.start(l)
 	b.must(d.Sync())
+	if l.name == justWritten.name {
+		b.must(os.Remove(b.path("job.prompt")))
+		b.must(d.Sync())
+		b.drop("job")
+	}
 	o := b.trace(l.ending(func(c lab.Call) lab.Order {
 		if c.N != at.N || c.Done {
 			return lab.Order{}
@@ -79,7 +89,14 @@ func (b *bench) cutAt(d *lab.Disk, l life, at lab.Call) (cut bool) {
 		b.must(d.Up())
 	}
 	b.down.Store(false)
-	wrong := slices.Concat(b.sound(), b.ends(l))
+	wrong := b.sound()
+	if _, err := os.Stat(b.path("job.prompt")); os.IsNotExist(err) && l.name == justWritten.name {
+		if posted, _ := b.site.count(b.texts["job"]); posted > 0 {
+			wrong = append(wrong, "the prompt was sent, and lost")
+		}
+		b.drop("job")
+	}
+	wrong = append(wrong, b.ends(l)...)
 	b.verdict(at.Place(), wrong, strings.TrimSpace(at.Name+" "+at.File)+"\n"+o.Output)
 	return o.Code == -1
 }
