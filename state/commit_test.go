@@ -22,6 +22,9 @@ func TestOrderOfSteps(t *testing.T) {
 		{"retire", "links", "look open believe read look look move moved folder look open read"},
 		{"answer", "links", "look temp write sync close link linked folder unlink"},
 		{"answer", "nor exclusive", "look temp write sync close link look move look look rename renamed folder unlink"},
+		{"error", "links", "look temp write sync close link linked folder unlink"},
+		{"archive error", "links", "look move moved folder"},
+		{"notice", "links", "temp write sync close rename renamed folder"},
 		{"remove", "links", "unlink folder"},
 	} {
 		i := slices.IndexFunc(operations, func(op operation) bool { return op.name == c.operation })
