@@ -135,7 +135,8 @@ func (x *explorer) release(at int32, i int) {
 		x.answers(at, i, ansSlow, 0, 0)
 		return
 	}
-	x.answers(at, i, ansGo, 0, 0, func(w *world) { w.chats[p.chat] = chatState{way: wayFlying, attached: true} })
+	early := !x.kept(w.disk, p.chat, nameMarker, 1)
+	x.answers(at, i, ansGo, 0, 0, func(w *world) { w.chats[p.chat] = chatState{way: wayFlying, attached: true, early: early} })
 }
 
 // outcome is the driver's word on a request that was let go. The browser that

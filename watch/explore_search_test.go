@@ -104,7 +104,7 @@ func (x *explorer) wrong(w world) string {
 		if c.taken > 0 && !x.kept(w.disk, int8(n), nameMarker, nameMarkers) {
 			return "an address can get lost"
 		}
-		if c.way == wayFlying && c.attached && !x.kept(w.disk, int8(n), nameMarker, 1) {
+		if c.early {
 			return "it was released before its marker was durable"
 		}
 	}

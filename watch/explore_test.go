@@ -58,20 +58,19 @@ func newExplorer(s *stage, sc scene) *explorer {
 func TestExplore(t *testing.T) {
 	scenes := []scene{
 		{may: budget{kills: 2, cuts: 1}},
-		{may: budget{kills: 1, cuts: 1, faults: 1}},
+		{may: budget{kills: 1, cuts: 1, faults: 1, hands: 1}},
 		{rivals: true},
 	}
 	if *every {
 		scenes = append(scenes, []scene{
 			{may: budget{kills: 5, cuts: 3}},
 			{may: budget{kills: 2, faults: 2}},
-			{may: budget{kills: 1, faults: 1, days: 1, hands: 1}},
+			{may: budget{kills: 1, faults: 1, days: 1}},
 			{may: budget{kills: 1, cuts: 1, faults: 1}, noLinks: true},
 			{rivals: true, may: budget{kills: 1}},
 			{rivals: true, may: budget{cuts: 1}},
 			{rivals: true, may: budget{faults: 1, hands: 1}},
 			{rivals: true, may: budget{days: 1}},
-			{rivals: true, may: budget{kills: 1, cuts: 1}},
 		}...)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -82,6 +81,7 @@ func TestExplore(t *testing.T) {
 			if sc.noLinks {
 				s = newStage(t)
 			}
+			sc.enough = 100
 			x := newExplorer(s, sc)
 			x.explore()
 			all += len(x.worlds)

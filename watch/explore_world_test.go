@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -135,7 +136,7 @@ func (d *disk) note(was, now names, synced bool) {
 		} else {
 			c.other, c.another = int8(i), now[i]
 		}
-		if moved := strings.IndexByte(string(was[:]), now[i]) >= 0; now[i] != 0 && synced && !moved {
+		if moved := slices.Contains(was[:], now[i]); now[i] != 0 && synced && !moved {
 			d.synced |= 1 << now[i]
 		}
 	}
@@ -195,12 +196,13 @@ const (
 	wayLost              // it never arrives
 )
 
-// chat is one attempt at the site.
+// chatState is one attempt at the site.
 type chatState struct {
 	way      way
 	taken    int8 // how often
 	attached bool // the browser that it left from waits for its outcome
 	age      int8 // ticks since nothing could send it any more
+	early    bool // its marker was not durable when it was released
 }
 
 const maxChats = 9
