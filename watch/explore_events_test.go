@@ -48,6 +48,9 @@ func (x *explorer) program(at int32, i int) {
 		x.read(at, i)
 	case askFind:
 		x.finds(at, i)
+	case state.StepSync: // of a marker that is written in place
+		x.answers(at, i, ansGo, 0, 0, func(w *world) { w.disk.synced |= 1 << w.disk.now()[nameMarker] })
+		x.answers(at, i, ansFail, 0, 1)
 	default:
 		x.answers(at, i, ansGo, 0, 0)
 		x.answers(at, i, ansFail, 0, 1)
@@ -65,7 +68,7 @@ func (x *explorer) answers(at int32, i int, a answer, chat int8, faults int8, ch
 	q := p.at.question
 	now := w.disk.now()
 	next := x.advance(p.at, event{ticks: p.ticks, answer: a, chat: chat, names: now})
-	w.disk.note(now, next.after, p.at.written && x.missing != "file fsync")
+	w.disk.note(now, next.after, p.at.written && !p.at.inPlace && x.missing != "file fsync")
 	for _, f := range change {
 		f(&w)
 	}

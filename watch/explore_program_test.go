@@ -111,6 +111,7 @@ type point struct {
 	question question
 	after    names  // what the folder holds when the question comes up
 	written  bool   // the temporary file at hand is synced
+	inPlace  bool   // the marker is being written under its own name
 	believed bool   // the marker was synced on the way here
 	end      memory // when the turn is over
 
@@ -148,19 +149,33 @@ func (s *stage) step(step string) error {
 		}
 		return errStopped
 	}
-	if step == state.StepLink && s.noLinks {
+	if step == state.StepLink && s.fs != "" {
 		return unix.EPERM
+	}
+	if step == state.StepMove && s.fs == norExclusive {
+		return unix.EINVAL
+	}
+	if s.at.inPlace && (step == state.StepWrite || step == state.StepSync) {
+		if s.ask(question{what: step}).answer == ansFail {
+			return unix.EIO
+		}
+		return nil
 	}
 	switch step {
 	case state.StepTemp, state.StepWrite:
 		s.at.written = false
 	case state.StepSync:
 		s.at.written = true
+	case state.StepClose:
+		s.at.inPlace = false
 	case state.StepBelieve:
 		s.at.believed = true
 	case state.StepLink, state.StepMove, state.StepRename, state.StepCreate, state.StepFolder:
 		if s.ask(question{what: step}).answer == ansFail {
 			return unix.EIO
+		}
+		if s.at.written = s.at.written && step != state.StepCreate; step == state.StepCreate {
+			s.at.inPlace = true
 		}
 		if s.missing == "link" && step == state.StepLink { // as a rename would
 			os.Remove(filepath.Join(s.folder, fileNames[nameMarker]))
@@ -183,7 +198,7 @@ func (s *stage) ask(q question) event {
 	}
 	was, next := s.at, s.path[s.taken]
 	s.taken++
-	s.at, next.written, next.believed = next, was.written, false
+	s.at, next.written, next.inPlace, next.believed = next, was.written, was.inPlace, false
 	if next.by.ticks > 0 {
 		time.Sleep(time.Duration(next.by.ticks) * tick)
 	}

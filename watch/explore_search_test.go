@@ -10,12 +10,18 @@ import (
 // scene is what the model explores: who is there, what may go wrong, and which
 // ingredient of the protocol is left out.
 type scene struct {
-	rivals  bool // two profiles on one folder; else one, of which one program runs at a time
-	noLinks bool // a file system without hard links
+	rivals  bool   // two profiles on one folder; else one, of which one program runs at a time
+	fs      string // what it lacks; "" for nothing
 	may     budget
 	missing string // the ingredient; "" for none
 	enough  int    // so many bad states end the search; 0: go through all
 }
+
+// The file systems that cannot do all.
+const (
+	noLinks      = "no links"
+	norExclusive = "no links, no exclusive rename" // markers are written in place
+)
 
 // explorer goes through all states of a scene, breadth first, so that the way
 // to a bad one is a shortest way.

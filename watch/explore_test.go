@@ -60,13 +60,16 @@ func TestExplore(t *testing.T) {
 		{may: budget{kills: 2, cuts: 1}},
 		{may: budget{kills: 1, cuts: 1, faults: 1, hands: 1}},
 		{rivals: true},
+		{may: budget{kills: 1}, fs: norExclusive},
 	}
 	if *every {
 		scenes = append(scenes, []scene{
 			{may: budget{kills: 5, cuts: 3}},
 			{may: budget{kills: 2, faults: 2}},
 			{may: budget{kills: 1, faults: 1, days: 1}},
-			{may: budget{kills: 1, cuts: 1, faults: 1}, noLinks: true},
+			{may: budget{kills: 1, cuts: 1, faults: 1}, fs: noLinks},
+			{may: budget{kills: 2, cuts: 1, faults: 1}, fs: norExclusive},
+			{rivals: true, fs: norExclusive},
 			{rivals: true, may: budget{kills: 1}},
 			{rivals: true, may: budget{cuts: 1}},
 			{rivals: true, may: budget{faults: 1, hands: 1}},
@@ -78,7 +81,7 @@ func TestExplore(t *testing.T) {
 		all := 0
 		for _, sc := range scenes {
 			s := plain // what is known of the programs holds in every scene
-			if sc.noLinks {
+			if sc.fs != "" {
 				s = newStage(t)
 			}
 			sc.enough = 100
@@ -153,8 +156,8 @@ func (sc scene) String() string {
 	if sc.rivals {
 		who = "two profiles"
 	}
-	if sc.noLinks {
-		who += " without links"
+	if sc.fs != "" {
+		who += ", " + sc.fs
 	}
 	b := sc.may
 	return fmt.Sprintf("%s, %d kills, %d power cuts, %d faults, %d days, %d hands", who, b.kills, b.cuts, b.faults, b.days, b.hands)
