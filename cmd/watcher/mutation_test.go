@@ -54,6 +54,13 @@ func TestMutations(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
+// TestMutationsFit demands that each mutation still finds its place.
+func TestMutationsFit(t *testing.T) {
+	for _, m := range mutations {
+		m.overlay(t, filepath.Join("..", ".."))
+	}
+}
+
 // mutation is one way to break the program.
 type mutation struct {
 	name      string
