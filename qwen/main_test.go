@@ -20,6 +20,10 @@ var rounds = flag.Int("rounds", 1, "rounds of each case that depends on chance")
 // mechanism: a case costs the machine one and a half seconds of Chromium.
 var every = flag.Bool("every", false, "all cases of each table, not one for each mechanism")
 
+// full is for the crash laboratory: what hangs on the page and not on the
+// browser runs in a lighter one otherwise.
+var full = flag.Bool("full", false, "use the full Chromium everywhere")
+
 // leftOut reports whether a case is one of those that only -every runs.
 func leftOut(name string, chosen ...string) bool {
 	return !*every && !slices.Contains(chosen, name)

@@ -137,9 +137,9 @@ func newPool() pool {
 }
 
 // lightBrowser is the light browser; "" (the usual one) where there is none, and
-// with -every.
+// with -full.
 func lightBrowser() string {
-	if *every {
+	if *full {
 		return ""
 	}
 	return lightPath()

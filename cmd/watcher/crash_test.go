@@ -15,6 +15,7 @@ import (
 // How much is tried; the crash laboratory asks for more.
 var (
 	rounds = flag.Int("rounds", 1, "rounds of each crash")
+	full   = flag.Bool("full", false, "use the full Chromium everywhere")
 	every  = flag.Bool("every", false, "kill at every step of a send, and at every write of the marker and of the answer")
 )
 

@@ -95,10 +95,10 @@ func (s *stage) profileFor(home string) error {
 }
 
 // lightBrowser is Debian's Chromium without a user interface, which costs half
-// as much work; "" (the usual one) where there is none, and with -every.
+// as much work; "" (the usual one) where there is none, and with -full.
 func lightBrowser() string {
 	const path = "/usr/lib/chromium/chromium-headless-shell"
-	if _, err := os.Stat(path); err != nil || *every {
+	if _, err := os.Stat(path); err != nil || *full {
 		return ""
 	}
 	return path
