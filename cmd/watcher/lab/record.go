@@ -28,6 +28,8 @@ type Write struct {
 type History struct {
 	Base []byte
 	Log  []Write
+	// Sector is what the disk writes whole or not at all, in bytes.
+	Sector int
 }
 
 // Recorder is a disk that remembers every write and every flush, in order.
@@ -145,7 +147,11 @@ func (r *Recorder) take(w Write) syscall.Errno {
 func (r *Recorder) History() History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return History{Base: r.base, Log: slices.Clone(r.log)}
+	h := History{Base: r.base, Log: slices.Clone(r.log), Sector: 512}
+	if r.kind == "btrfs" {
+		h.Sector = 4096 // it does not mount with a superblock that is torn
+	}
+	return h
 }
 
 // Image writes to path what a disk holds whose power was cut just before write
@@ -160,17 +166,14 @@ func (h History) Image(path string, n int, keep func() bool) error {
 		}
 	}
 	for i, w := range h.Log[:n] {
-		for at := 0; at < len(w.Data); at += sector {
+		for at := 0; at < len(w.Data); at += h.Sector {
 			if i < safe || keep() {
-				copy(disk[w.Offset+int64(at):], w.Data[at:min(at+sector, len(w.Data))])
+				copy(disk[w.Offset+int64(at):], w.Data[at:min(at+h.Sector, len(w.Data))])
 			}
 		}
 	}
 	return writeSparse(path, disk)
 }
-
-// sector is what a disk writes whole or not at all, in bytes.
-const sector = 512
 
 // writeSparse writes a file without its empty parts.
 func writeSparse(path string, data []byte) error {
