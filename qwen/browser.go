@@ -123,6 +123,9 @@ func (b *chromium) startTrouble(path string, err error) error {
 	if strings.Contains(said, "No usable sandbox") {
 		e.Advice = "give it its sandbox (Debian: apt install chromium-sandbox; Ubuntu: allow it user namespaces)"
 	}
+	if strings.Contains(said, "Missing X server") || strings.Contains(said, "cannot open display") {
+		e.Advice = noDisplay
+	}
 	return e
 }
 

@@ -47,7 +47,8 @@ type Client struct {
 	page    *page
 	owner   string
 
-	tokenless bool // the scripts' token was waited for in vain
+	tokenless bool      // the scripts' token was waited for in vain
+	warned    time.Time // when the login's end was last spoken of
 
 	headersTimeout, namedTimeout time.Duration
 }
@@ -139,6 +140,7 @@ func (c *Client) fresh(ctx context.Context) (*page, error) {
 		return nil, err
 	}
 	c.page, c.owner = p, owner
+	c.warnExpiry(p.expires)
 	return p, nil
 }
 

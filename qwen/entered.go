@@ -11,8 +11,16 @@ import (
 // entered waits until the site's own page is there with its scripts, and a
 // person is logged in.
 func (p *page) entered(ctx context.Context) error {
+	if _, err := p.loaded(ctx); err != nil {
+		return err
+	}
+	return p.whoami(ctx)
+}
+
+// loaded waits until the site's own page is there with its scripts.
+func (p *page) loaded(ctx context.Context) (pageState, error) {
 	const op = "load the page"
-	_, err := p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
+	return p.until(ctx, loadTimeout, func(s pageState) (bool, error) {
 		if trouble := p.trouble(s); trouble != nil {
 			return false, trouble
 		}
@@ -23,10 +31,6 @@ func (p *page) entered(ctx context.Context) error {
 	}, func(s pageState, err error) error {
 		return fail(KindUnreachable, op, "it does not finish: at %q, %w", oneLine(s.Href, 80), errors.Join(err, errors.New("time is up")))
 	})
-	if err != nil {
-		return err
-	}
-	return p.whoami(ctx)
 }
 
 // ready reports whether the site's scripts have initialised. In some headless
@@ -76,7 +80,7 @@ func (p *page) whoami(ctx context.Context) error {
 		return fail(KindBrowser, op, "%w", err)
 	}
 	if s.User != nil && s.User.ID != "" && !s.LogIn {
-		p.account = s.User.ID
+		p.loggedIn(ctx, s, s.User.ID)
 		return nil
 	}
 	r, err := p.get(ctx, p.client.options.Table.Account)
@@ -84,6 +88,9 @@ func (p *page) whoami(ctx context.Context) error {
 		return err
 	}
 	if err := r.check(op, time.Now()); err != nil {
+		if asError(err, "", "").Kind == KindLogin {
+			return p.nobody(s)
+		}
 		return err
 	}
 	var who struct {
@@ -93,8 +100,14 @@ func (p *page) whoami(ctx context.Context) error {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal([]byte(r.Body), &who); err != nil || firstOf(who.ID, who.Data.ID) == "" {
-		return fail(KindLogin, op, "nobody is")
+		return p.nobody(s)
 	}
-	p.account = firstOf(who.ID, who.Data.ID)
+	p.loggedIn(ctx, s, firstOf(who.ID, who.Data.ID))
 	return nil
+}
+
+// loggedIn notes who is logged in, and until when.
+func (p *page) loggedIn(ctx context.Context, s pageState, account string) {
+	p.account, p.expires = account, p.expiry(ctx, s)
+	p.client.options.Profile.noteLogin(p.expires)
 }

@@ -17,6 +17,9 @@ import (
 // storage.
 const loginCookie = "token"
 
+// noDisplay is what to do where no window can be shown.
+const noDisplay = "over ssh use 'ssh -X', or bring a login along from your own browser: 'watcher login --token-stdin' or 'watcher login --cookies FILE'"
+
 // Login opens the site's login page in a visible window and returns when a
 // person has logged in there, and solved the site's check if there is one. It
 // never types or clicks anything itself.
@@ -24,7 +27,7 @@ func (c *Client) Login(ctx context.Context) error {
 	const op = "log in"
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		e := fail(KindLogin, op, "there is no display to show a window on")
-		e.Advice = "over ssh use 'ssh -X', or bring a login along: 'watcher login --token-stdin' or 'watcher login --cookies FILE'"
+		e.Advice = noDisplay
 		return e
 	}
 	c.mu.Lock()
@@ -80,22 +83,31 @@ func (c *Client) UseToken(ctx context.Context, token string) error {
 // tokenExpiry reads when a token ends, from the token itself (a JWT); zero if
 // it doesn't say.
 func tokenExpiry(token string) (time.Time, error) {
+	if _, err := jwtClaims(token); err != nil {
+		return time.Time{}, err
+	}
+	expires, _ := jwtExpiry(token)
+	return expires, nil
+}
+
+// claims are what the program reads of a token. Source: the site's tokens carry
+// {id, last_password_change, exp}.
+type claims struct {
+	Expires float64 `json:"exp"`
+}
+
+func jwtClaims(token string) (claims, error) {
 	const op = "use the token"
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}, fail(KindInvalid, op, "it is not a login token (three parts with dots between them)")
+		return claims{}, fail(KindInvalid, op, "it is not a login token (three parts with dots between them)")
 	}
-	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	var c struct {
-		Expires float64 `json:"exp"`
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	var c claims
+	if err != nil || json.Unmarshal(b, &c) != nil {
+		return claims{}, fail(KindInvalid, op, "its middle part is not understood")
 	}
-	if err != nil || json.Unmarshal(claims, &c) != nil {
-		return time.Time{}, fail(KindInvalid, op, "its middle part is not understood")
-	}
-	if c.Expires == 0 {
-		return time.Time{}, nil
-	}
-	return time.Unix(int64(c.Expires), 0), nil
+	return c, nil
 }
 
 // UseCookies brings in the site's cookies from another browser and proves that

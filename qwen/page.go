@@ -38,7 +38,8 @@ type page struct {
 	cancel  context.CancelFunc
 	live    context.Context // ends with the tab, or when its process crashes
 	gate    *gate
-	account string // the site's id of who is logged in
+	account string    // the site's id of who is logged in
+	expires time.Time // when that ends; zero if nobody says
 	opened  time.Time
 }
 

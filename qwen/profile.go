@@ -14,6 +14,7 @@ import (
 //	lock      held by the one program that may use the profile now
 //	alive     held by its browser as well, so an orphan shows
 //	id        names the profile; accounts.json names each account in it
+//	login     until when somebody is logged in, as last seen
 //	reads/    when each open chat was last read
 //	chromium/ the browser's own folder
 //	tmp/      its temporary files, emptied at each start

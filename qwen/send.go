@@ -61,7 +61,7 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 		return message, nil
 	}
 	s.settle()
-	e := *asError(err, KindBrowser, "send the prompt")
+	e := p.outlived(*asError(err, KindBrowser, "send the prompt"))
 	e.Left = s.left || p.gate.leak()
 	if e.Kind == KindGone {
 		// Of a chat that was made a moment ago, or of a model: not this prompt's
