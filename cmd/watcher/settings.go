@@ -20,12 +20,15 @@ import (
 // settings are the flags that every command shares.
 type settings struct {
 	site, profile, browser, model string
+	siteFile                      string
 	visible, recursive, ready     bool
 	poll, settle, rescan, grace   time.Duration
 	stall, expire, gap            time.Duration
 	inFlight                      int
 	logFormat, logLevel           string
 	quiet                         bool
+
+	table qwen.Site // what is known of the site's page; set by finish
 
 	// For rehearsals on this machine; hidden.
 	trust   string
@@ -36,6 +39,7 @@ type settings struct {
 func (s *settings) register(f *pflag.FlagSet) {
 	d := watch.Defaults()
 	f.StringVar(&s.site, "site", "https://chat.qwen.ai", "the chat's address; plain http for this machine only")
+	f.StringVar(&s.siteFile, "site-file", "", "JSON file that corrects what is known of the site's page (docs/site-file.md)")
 	f.StringVar(&s.profile, "profile", "", "folder of the browser's login (default $XDG_STATE_HOME/watcher/profile)")
 	f.StringVar(&s.browser, "browser", "", "Chromium or Chrome to use (default: found in PATH and the usual places)")
 	f.BoolVar(&s.visible, "visible", false, "show the browser's window")
@@ -72,8 +76,28 @@ func (s *settings) finish(f *pflag.FlagSet) error {
 	if s.inFlight < 1 {
 		return usagef("--in-flight %d: at least 1", s.inFlight)
 	}
+	if err := s.readTable(); err != nil {
+		return usageError{err}
+	}
 	if !f.Changed("send-gap") && isLocal(s.site) {
 		s.gap = 0
+	}
+	return nil
+}
+
+// readTable reads the site file; without one the built-in table is used.
+func (s *settings) readTable() error {
+	s.table = qwen.DefaultSite()
+	if s.siteFile == "" {
+		return nil
+	}
+	f, err := os.Open(s.siteFile)
+	if err != nil {
+		return fmt.Errorf("read the site file: %w", err)
+	}
+	defer f.Close()
+	if s.table, err = qwen.ReadSite(f); err != nil {
+		return fmt.Errorf("%s: %w", s.siteFile, err)
 	}
 	return nil
 }
@@ -118,7 +142,7 @@ func (s *settings) logger(w io.Writer, level zerolog.Level) zerolog.Logger {
 // chatOptions are the driver's part of the settings.
 func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options {
 	return qwen.Options{
-		Site: s.site, Table: qwen.DefaultSite(), Profile: p, Browser: s.browser, Visible: s.visible,
+		Site: s.site, Table: s.table, Profile: p, Browser: s.browser, Visible: s.visible,
 		Model: s.model, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
 	}
 }
