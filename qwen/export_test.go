@@ -13,7 +13,7 @@ import (
 func Impatient() {
 	holdTimeout, pressAgain = 20*time.Second, 500*time.Millisecond
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
-	checkTime = 10 * time.Second
+	checkTime, markupTimeout = 10*time.Second, 2*time.Second
 }
 
 // Hurry shortens this client's waits for a site that has the prompt.
@@ -55,3 +55,17 @@ func Tamper(what string) (restore func()) {
 	}
 	return func() { checkTamper = func(*sending) {} }
 }
+
+// SetTable makes the client take other things for granted about the site.
+func (c *Client) SetTable(table Site) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard(c.page)
+	c.options.Table = table
+}
+
+// JudgeClock and JudgeLogin are what CheckSite makes of times.
+var (
+	JudgeClock = judgeClock
+	JudgeLogin = judgeLogin
+)

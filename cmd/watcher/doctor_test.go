@@ -10,9 +10,9 @@ import (
 // TestDoctorPrints: a line for each finding, and 1 if any is a fault.
 func TestDoctorPrints(t *testing.T) {
 	well := func(context.Context) []finding {
-		return []finding{{"browser", "ok", "/usr/bin/chromium", ""}, {"sandbox", "warning", "off", "be another user"}}
+		return []finding{ok("browser", "/usr/bin/chromium"), warning("sandbox", "off", "be another user")}
 	}
-	ill := func(context.Context) []finding { return []finding{{"folder", "fault", "full", "make room"}} }
+	ill := func(context.Context) []finding { return []finding{faulty("folder", "full", "make room")} }
 	for _, c := range []struct {
 		json bool
 		all  []checks
