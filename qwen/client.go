@@ -26,11 +26,20 @@ type Options struct {
 	// of its public key. For rehearsals on loopback only.
 	TrustSPKI string
 
+	// Evidence is the folder in which is kept what a page showed that was not
+	// understood, or that asks for a person: without texts and secrets, the last
+	// twenty times. "" keeps none. Version names this program in it.
+	Evidence, Version string
+
 	Log zerolog.Logger
 
 	// Ended, if set, is called when the page that sent a prompt sees its
 	// answer's stream end. It must return fast.
 	Ended func(address string)
+
+	// LoginEnds, if set, is told at most once a day when a page that was loaded
+	// shows that the login ends within LoginWarning.
+	LoginEnds func(time.Time)
 
 	// Step, if set, is called at each named step of a send; for tests.
 	Step func(name string)
@@ -131,6 +140,7 @@ func (c *Client) fresh(ctx context.Context) (*page, error) {
 		return nil, err
 	}
 	if err := p.entered(ctx); err != nil {
+		err = c.evidence(ctx, p, err)
 		c.discard(p)
 		return nil, err
 	}
@@ -170,12 +180,13 @@ func (c *Client) current(ctx context.Context) (*page, error) {
 
 // leave drops the page after trouble that a new one may not have, a person's
 // login or a solved check among them.
-func (c *Client) leave(err error) error {
+func (c *Client) leave(ctx context.Context, err error) error {
 	if err == nil || c.page == nil {
 		return err
 	}
 	switch asError(err, KindBrowser, "").Kind {
 	case KindLogin, KindChallenge, KindSiteChanged, KindBrowser, KindUnreachable:
+		err = c.evidence(ctx, c.page, err)
 		c.discard(c.page)
 	}
 	return err

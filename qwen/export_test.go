@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
@@ -69,3 +70,29 @@ var (
 	JudgeClock = judgeClock
 	JudgeLogin = judgeLogin
 )
+
+// Console makes the page say something in its console; called within a step.
+func (c *Client) Console(what ...string) error {
+	b, err := json.Marshal(what)
+	if err == nil {
+		_, err = evaluate(c.page, "console.log(..."+string(b)+"), ''")
+	}
+	return err
+}
+
+// Scrub is what is kept of a text and of a reply, given these secrets.
+func Scrub(text string, secrets ...string) (asText, asReply string) {
+	s := newScrubber("", secrets...)
+	return s.text(text), s.reply(text)
+}
+
+// ScrubLine is what is kept of a line, given this prompt.
+func ScrubLine(line, prompt string) string { return newScrubber(prompt).line(line) }
+
+// KeepEvidence writes a folder as the driver does.
+func KeepEvidence(dir, class string, files map[string][]byte) (string, error) {
+	return evidenceBox{dir}.write(class, files)
+}
+
+// EvidenceFolders is how many are kept.
+const EvidenceFolders = evidenceFolders

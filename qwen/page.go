@@ -38,6 +38,7 @@ type page struct {
 	cancel  context.CancelFunc
 	live    context.Context // ends with the tab, or when its process crashes
 	gate    *gate
+	record  *recorder // nil unless evidence is kept
 	account string    // the site's id of who is logged in
 	expires time.Time // when that ends; zero if nobody says
 	opened  time.Time
@@ -115,6 +116,9 @@ func (p *page) arm(ctx context.Context) error {
 		return errors.New("the browser makes no tab")
 	}
 	p.noticeCrash()
+	if p.client.options.Evidence != "" {
+		p.record = recordPage(p.ctx, p.client.site)
+	}
 	tab, cancel := p.within(ctx)
 	defer cancel()
 	if _, err := chromedp.Call(tab, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}); err != nil {

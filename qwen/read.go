@@ -21,7 +21,7 @@ func (c *Client) Read(ctx context.Context, address, message, after string) (Turn
 	}
 	found, err := p.chat(ctx, op, id)
 	if err != nil {
-		return Turn{}, c.leave(err)
+		return Turn{}, c.leave(ctx, err)
 	}
 	c.options.Profile.noteRead(address)
 	turn, err := found.turn(op, message, after)
@@ -93,13 +93,13 @@ func (c *Client) Find(ctx context.Context, prompt string) ([]string, error) {
 	}
 	ids, err := p.recent(ctx, op)
 	if err != nil {
-		return nil, c.leave(err)
+		return nil, c.leave(ctx, err)
 	}
 	var found []string
 	for _, id := range ids {
 		one, err := p.chat(ctx, op, id)
 		if err != nil {
-			return nil, c.leave(err)
+			return nil, c.leave(ctx, err)
 		}
 		turn, err := one.turn(op, "", "")
 		if err == nil && turn.Message != "" && turn.Fingerprint == fingerprint(prompt) {

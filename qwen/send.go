@@ -60,7 +60,9 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 		c.options.Profile.noteRead(c.site.chatAddress(s.chat)) // its page was just seen
 		return message, nil
 	}
+	s.show = func() { err = c.evidence(ctx, p, err) }
 	s.settle()
+	s.show = nil
 	e := p.outlived(*asError(err, KindBrowser, "send the prompt"))
 	e.Left = s.left || p.gate.leak()
 	if e.Kind == KindGone {
@@ -68,7 +70,7 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 		// fault, and the next would fare the same.
 		e.Kind, e.Advice = KindSiteChanged, advice[KindSiteChanged]
 	}
-	return "", c.leave(&e)
+	return "", c.leave(ctx, &e)
 }
 
 // sending is one send, from the loaded page to the site's first word.
@@ -78,10 +80,11 @@ type sending struct {
 	commit   func(address string) error
 	held     *paused
 	chat     string
-	released bool // the browser was told to let it go
-	answered bool // the site's headers are in
-	left     bool // a byte of it may have left
-	settled  bool // nothing of this send can leave any more
+	released bool   // the browser was told to let it go
+	answered bool   // the site's headers are in
+	left     bool   // a byte of it may have left
+	settled  bool   // nothing of this send can leave any more
+	show     func() // keeps what the page shows, when nothing can leave; may be nil
 }
 
 func (s *sending) step(name string) { s.page.client.options.Step(name) }
@@ -101,6 +104,7 @@ func (s *sending) settle() {
 	c := s.page.client
 	switch {
 	case s.answered:
+		s.shown()
 		c.discard(s.page)
 	case s.released:
 		c.stop()
@@ -163,8 +167,16 @@ func (s *sending) drop(cause error) error {
 		p.client.options.Log.Debug().Err(err).Msg("the browser did not confirm the refusal; ending it")
 		p.client.stop()
 	} else {
+		s.shown()
 		p.client.discard(p)
 	}
 	s.settled = true
 	return cause
+}
+
+// shown keeps what the page shows.
+func (s *sending) shown() {
+	if s.show != nil {
+		s.show()
+	}
 }

@@ -127,11 +127,11 @@ func (p *page) outlived(e Error) Error {
 // warnExpiry says once a day that the login ends soon.
 func (c *Client) warnExpiry(expires time.Time) {
 	n := LoginNote{Expires: expires}
-	if !n.EndsSoon(time.Now()) || time.Since(c.warned) < 24*time.Hour {
+	if c.options.LoginEnds == nil || !n.EndsSoon(time.Now()) || time.Since(c.warned) < 24*time.Hour {
 		return
 	}
 	c.warned = time.Now()
-	c.options.Log.Warn().Time("until", expires).Str("hint", advice[KindLogin]).Msg("the login ends soon")
+	c.options.LoginEnds(expires)
 }
 
 // Forget removes the login and all else that the browser keeps: its whole

@@ -26,7 +26,7 @@ func (c *Client) Stop(ctx context.Context, address, _ string) error {
 	if err == nil {
 		err = r.check(op, time.Now())
 	}
-	return c.leave(err)
+	return c.leave(ctx, err)
 }
 
 // post sends a small body to a path of the site from inside the page. The gate

@@ -41,3 +41,10 @@ func (t *tail) indented() string {
 	}
 	return strings.Join(last[max(0, len(last)-5):], "")
 }
+
+// String is what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
