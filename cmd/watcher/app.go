@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,10 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	set            settings
+
+	// loginEnds is told when a login ends soon; nil where the command says so
+	// itself, at its end.
+	loginEnds func(time.Time)
 }
 
 // command builds the command tree.
@@ -48,7 +53,7 @@ Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
 	a.set.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.generateCommand(), a.statusCommand(),
 		a.holdCommand(), a.releaseCommand(), a.cancelCommand(), a.retryCommand(), a.loginCommand(), a.versionCommand(),
-		a.doctorCommand(), a.doctorHoldCommand())
+		a.doctorCommand(), a.doctorHoldCommand(), a.evidenceCommand(), a.logoutCommand())
 	return root
 }
 

@@ -97,6 +97,9 @@ func TestCheckProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(qwen.LevelOK, "which does not answer")
+	if err := a.logout(t.Context()); err == nil || !strings.Contains(err.Error(), "uses the profile") || hintOf(err) != "" {
+		t.Errorf("a logout from a profile in use: %v", err)
+	}
 	h, err := listen(dir, holderInfo{PID: os.Getpid(), Command: "run", Folders: []string{"outbox"}})
 	if err != nil {
 		t.Fatal(err)

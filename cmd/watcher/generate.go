@@ -119,8 +119,21 @@ func (g *generate) run(ctx context.Context, args []string) error {
 		if err := g.online(ctx, files, open, results); err != nil {
 			return err
 		}
+		g.warnLogin()
 	}
 	return g.report(ctx, results)
+}
+
+// warnLogin speaks of a login that ends in a few days; of one that has ended
+// the result does.
+func (g *generate) warnLogin() {
+	dir, err := g.set.profileDir()
+	if err != nil || g.set.quiet {
+		return
+	}
+	if n := qwen.ReadLoginNote(dir); n.EndsSoon(time.Now()) && time.Now().Before(n.Expires) {
+		fmt.Fprintln(g.stderr, "watcher: "+loginEnds(n.Expires))
+	}
 }
 
 // offline answers for a job whose files say all. It starts nothing.

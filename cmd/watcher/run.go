@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -38,6 +39,9 @@ func (a *app) run(ctx context.Context, dirs []string) error {
 	live := a.newLive()
 	defer live.clear()
 	log := a.set.logger(live, zerolog.InfoLevel)
+	a.loginEnds = func(expires time.Time) {
+		log.Warn().Time("until", expires).Str("hint", "run 'watcher login'").Msg("the login ends soon")
+	}
 	for {
 		err := a.watch(ctx, profile, dirs, live, log)
 		if ctx.Err() != nil {

@@ -22,6 +22,7 @@ import (
 //	ledger FILE P A           the site got the prompt P times and accepted it A times
 //	await FILE                wait for a file that a program in the background makes
 //	answer FILE               FILE's .md is the site's whole answer to it
+//	life DURATION             logins that the script's own site gives last so long
 //	site OPTION=VALUE...      start a site of the script's own with these options, logged in
 func TestScripts(t *testing.T) {
 	s := theStage(t)
@@ -157,6 +158,11 @@ func scriptSite(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.SetCmd("token", func(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), args[0]), []byte(site.Token()+"\n"), 0o600))
+	})
+	ts.SetCmd("life", func(ts *testscript.TestScript, neg bool, args []string) {
+		d, err := time.ParseDuration(args[0])
+		ts.Check(err)
+		site.Configure(func(o *qwentest.Options) { o.TokenLife = d })
 	})
 	ts.SetCmd("fault", func(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(site.FaultJSON([]byte(strings.Join(args, " "))))

@@ -48,6 +48,7 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 		return err
 	}
 	o := a.set.chatOptions(s.profile, log)
+	o.LoginEnds = a.loginEnds
 	o.Ended = func(address string) { s.agent.Poke(address) }
 	if s.driver, err = newDriver(o); err != nil {
 		return usageError{err}

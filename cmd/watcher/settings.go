@@ -115,14 +115,31 @@ func (s *settings) profileDir() (string, error) {
 	if s.profile != "" {
 		return filepath.Abs(s.profile)
 	}
-	below := filepath.Join("watcher", "profile")
-	if os.Getenv("HOME") != "" || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) {
-		return filepath.Join(xdg.StateHome, below), nil
-	}
-	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) && u.HomeDir != "/" {
-		return filepath.Join(u.HomeDir, ".local", "state", below), nil
+	if dir := stateFolder(); dir != "" {
+		return filepath.Join(dir, "profile"), nil
 	}
 	return "", usagef("find the profile: neither HOME nor XDG_STATE_HOME is set; name a folder with --profile")
+}
+
+// stateFolder is the program's folder below the XDG state folder; "" where
+// there is none.
+func stateFolder() string {
+	if os.Getenv("HOME") != "" || filepath.IsAbs(os.Getenv("XDG_STATE_HOME")) {
+		return filepath.Join(xdg.StateHome, "watcher")
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) && u.HomeDir != "/" {
+		return filepath.Join(u.HomeDir, ".local", "state", "watcher")
+	}
+	return ""
+}
+
+// evidenceDir holds what the page showed when it was not understood; "" where
+// nothing can be kept.
+func evidenceDir() string {
+	if dir := stateFolder(); dir != "" {
+		return filepath.Join(dir, "evidence")
+	}
+	return ""
 }
 
 // logger is the log of one command.
@@ -144,6 +161,7 @@ func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options
 	return qwen.Options{
 		Site: s.site, Table: s.table, Profile: p, Browser: s.browser, Visible: s.visible,
 		Model: s.model, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
+		Evidence: evidenceDir(), Version: versionText(),
 	}
 }
 

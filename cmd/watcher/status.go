@@ -38,8 +38,16 @@ runs.`,
 type statusReport struct {
 	Pause   *pauseRecord   `json:"pause,omitempty"`  // why nothing is sent now
 	Holder  *holderInfo    `json:"holder,omitempty"` // the program that is at work
+	Login   *loginStatus   `json:"login,omitempty"`  // as a page last showed it
 	Folders []folderStatus `json:"folders"`
 	Jobs    []jobStatus    `json:"jobs"` // the unfinished ones, by folder and name
+}
+
+// loginStatus is the profile's note of its login.
+type loginStatus struct {
+	Expires time.Time `json:"expires,omitzero"` // when the site's token ends
+	Seen    time.Time `json:"seen"`             // when somebody was last seen logged in
+	Soon    bool      `json:"soon,omitempty"`   // it ends in a few days, or has ended
 }
 
 type folderStatus struct {
@@ -75,6 +83,9 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 		r.Pause = &record
 	}
 	r.Holder = whoHolds(ctx, profile)
+	if n := qwen.ReadLoginNote(profile); !n.Seen.IsZero() {
+		r.Login = &loginStatus{n.Expires, n.Seen, n.EndsSoon(time.Now())}
+	}
 	s := &surveyor{app: a, report: &r, owners: qwen.Owners(profile)}
 	for _, dir := range dirs {
 		if err := isFolder(dir); err != nil {
@@ -287,6 +298,15 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 	}
 }
 
+// loginEnds says that a login ends soon, or has ended.
+func loginEnds(expires time.Time) string {
+	verb := "ends"
+	if time.Now().After(expires) {
+		verb = "ended"
+	}
+	return fmt.Sprintf("the login %s on %s: run 'watcher login'", verb, expires.Local().Format(time.DateTime))
+}
+
 // ages says what a job's age counts from.
 var ages = map[string]string{"new": "came", "sent": "sent", "failed": "failed"}
 
@@ -305,6 +325,9 @@ func (a *app) printStatus(r statusReport, asked []string) error {
 			fmt.Fprintf(&b, "  what to do: %s\n", p.Hint)
 		}
 		fmt.Fprintf(&b, "  next try: %s\n", p.Until.Local().Format(time.DateTime))
+	}
+	if l := r.Login; l != nil && l.Soon {
+		fmt.Fprintln(&b, loginEnds(l.Expires))
 	}
 	if h := r.Holder; h != nil {
 		fmt.Fprintf(&b, "at work: watcher %s, process %d\n", h.Command, h.PID)
