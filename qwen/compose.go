@@ -7,10 +7,12 @@ import (
 
 // How long the text may take to stay in the page.
 const (
-	composeTimeout = 60 * time.Second
-	fillTimeout    = 30 * time.Second // one try
-	changesMost    = 10               // so often the page may make another text of it at once
+	fillTimeout = 30 * time.Second // one try
+	changesMost = 10               // so often the page may make another text of it at once
 )
+
+// composeTimeout is for what should show on the page; a rehearsal is less patient.
+var composeTimeout = 60 * time.Second
 
 // steady is how long the text must stay: a tenth of the age that a page needs.
 func (o *Options) steady() time.Duration { return o.PageAge / 10 }

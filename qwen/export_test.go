@@ -14,7 +14,7 @@ import (
 func Impatient() {
 	holdTimeout, pressAgain = 20*time.Second, 500*time.Millisecond
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
-	checkTime, markupTimeout = 10*time.Second, 2*time.Second
+	checkTime, markupTimeout, composeTimeout = 10*time.Second, 2*time.Second, 25*time.Second
 }
 
 // Hurry shortens this client's waits for a site that has the prompt.

@@ -10,6 +10,7 @@ const (
 	MarkupAug     Markup = "aug"     // newest known; the default
 	MarkupJun     Markup = "jun"     // two months older: other New Chat button and model selector
 	MarkupRenamed Markup = "renamed" // class names nobody has seen; roles, labels and ids are kept
+	MarkupStrange Markup = "strange" // nothing known is left: an input under [data-ask] and a send button that is a [data-go]
 )
 
 // Clock is the site's time. The default is the system's.

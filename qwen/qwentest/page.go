@@ -39,6 +39,9 @@ func rename(names string) string {
 	return strings.Join(fields, " ")
 }
 
+// renamed reports whether class names are ones that nobody has seen.
+func (m Markup) renamed() bool { return m == MarkupRenamed || m == MarkupStrange }
+
 // labels are the words of the page.
 type labels struct{ Send, Stop, NewChat, LogIn, SignUp, Placeholder, Greeting string }
 
@@ -151,7 +154,7 @@ func (c *call) pageCookies() {
 func (c *call) render(name string, user obj) {
 	o := c.options
 	class := func(names string) string {
-		if o.Markup == MarkupRenamed {
+		if o.Markup.renamed() {
 			return rename(names)
 		}
 		return names
@@ -175,7 +178,7 @@ func (c *call) render(name string, user obj) {
 	var out bytes.Buffer
 	if err == nil {
 		err = page.Execute(&out, obj{
-			"Lang": o.Language, "Version": frontEnd, "Renamed": o.Markup == MarkupRenamed, "Jun": o.Markup == MarkupJun,
+			"Lang": o.Language, "Version": frontEnd, "Renamed": o.Markup.renamed(), "Strange": o.Markup == MarkupStrange, "Jun": o.Markup == MarkupJun,
 			"Data": data, "Config": c.pageConfig(words), "L": words, "LoggedIn": user != nil, "NewChatClass": class(newChat),
 			"EarlySend": o.SendDuringHydration, "SlowImage": o.SlowImage,
 		})
@@ -191,7 +194,7 @@ func (c *call) render(name string, user obj) {
 func (c *call) pageConfig(words labels) obj {
 	o := c.options
 	return obj{
-		"version": frontEnd, "labels": words, "models": models(o.Models), "renamed": o.Markup == MarkupRenamed, "jun": o.Markup == MarkupJun,
+		"version": frontEnd, "labels": words, "models": models(o.Models), "renamed": o.Markup.renamed(), "strange": o.Markup == MarkupStrange, "jun": o.Markup == MarkupJun,
 		"ready": o.Ready.Milliseconds(), "hydration": o.Hydration.Milliseconds(), "background": o.Background.Milliseconds(),
 		"replace": o.ReplaceOnHydration, "urlBefore": o.URLBefore, "edits": o.Edits, "maxTyped": o.MaxTyped, "pageRetry": o.PageRetry,
 		"doubleSubmit": o.DoubleSubmit, "ignoreClicks": o.IgnoreClicks, "autosave": o.Autosave, "askTitle": o.AskTitle, "popup": o.Popup,

@@ -81,7 +81,8 @@ const View = (() => {
       box.replaceChildren(want === "omni"
         ? h("div", { class: "omni-button-content-btn", role: "img", "aria-label": "Omni" }, "≋")
         : h("div", { class: "chat-prompt-send-button" }, want === "send"
-          ? h("button", { class: "send-button", type: "button", "aria-label": labels.Send, onclick: submit }, "↑")
+          ? cfg.strange ? h("div", { class: "send-button", "data-go": true, onclick: submit }, "↑")
+            : h("button", { class: "send-button", type: "button", "aria-label": labels.Send, onclick: submit }, "↑")
           : h("button", { class: "stop-button", type: "button", "aria-label": labels.Stop, onclick: stop }, "■")));
     }
     const stopper = want === "stop" && box.querySelector("button");
