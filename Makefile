@@ -13,7 +13,7 @@ SEED    ?= 1
 BUSY := -p 1 -parallel 5
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race demo lint fuzz crash bench clean need
+.PHONY: help build test race live demo lint fuzz crash bench clean need
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: need ## all tests, the browser's too; no root, at most 5 minutes
 
 race: need ## all tests with the race detector
 	CGO_ENABLED=1 $(GO) test $(BUSY) -race -timeout 40m ./...
+
+live: need ## up to three prompts to the real site from your own account (docs/live.md)
+	$(GO) test -tags live -run '^TestLive$$' -count 1 -v -timeout 60m ./cmd/watcher
 
 lint: ## formatting, vet, staticcheck, tidy modules
 	@.ci/lint
