@@ -160,3 +160,79 @@ func TestBrowserDoesNotStart(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
+
+// TestWhyNobody: logged out, a guest, ended early and expired have a sentence
+// each; a login that ends while the prompt is held is no check of the site's.
+func TestWhyNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, qwentest.ModeHTTPS2, brisk, nil)
+	says := func(change func(*qwentest.Options), want string) {
+		t.Helper()
+		o := brisk
+		change(&o)
+		s.configure(o)
+		if _, err := s.client.Owner(t.Context()); kind(err) != qwen.KindLogin || !contains(err, want) || !strings.Contains(fault(err).Hint(), "watcher login") {
+			t.Errorf("%v (%s), want it to say %q", err, kind(err), want)
+		}
+	}
+	as := func(*qwentest.Options) {}
+	says(func(o *qwentest.Options) { o.LoginWall = true }, "asks for a login first")
+	says(func(o *qwentest.Options) { o.Auths200 = true }, "page for guests")
+	s.configure(brisk)
+	s.login(t)
+	if n := qwen.ReadLoginNote(s.profile.Dir()); time.Until(n.Expires) < 29*24*time.Hour || n.EndsSoon(time.Now()) || time.Since(n.Seen) > time.Minute {
+		t.Errorf("the note says %+v", n)
+	}
+	s.site.LogOut(qwentest.DefaultAccount)
+	says(as, "does not take the login any more, which was to last until")
+
+	o := brisk
+	o.TokenLife = 4 * time.Second
+	s.configure(o)
+	s.login(t)
+	ends := qwen.ReadLoginNote(s.profile.Dir()).Expires
+	if d := time.Until(ends); d <= 0 || d > 5*time.Second {
+		t.Fatalf("the token ends in %v", d)
+	}
+	s.onStep(func(step string) {
+		if step == qwen.StepHeld {
+			time.Sleep(time.Until(qwen.ReadLoginNote(s.profile.Dir()).Expires) + time.Second)
+		}
+	})
+	prompt := "The login ends before this is let go."
+	_, _, err := s.send(t.Context(), prompt)
+	refused(qwen.KindLogin).check(t, s, prompt, err)
+	if !contains(err, "the login expired on") {
+		t.Errorf("%v", err)
+	}
+	s.onStep(nil)
+	says(as, "nobody is: the login expired on")
+	if f := qwen.JudgeLogin(ends, time.Now()); f.Level == qwen.LevelOK {
+		t.Errorf("an expired login: %+v", f)
+	}
+}
+
+// TestForget: after a logout nobody is logged in, and the profile signs as before.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, qwentest.ModeHTTPS2, brisk, nil)
+	s.login(t)
+	owner, err := s.client.Owner(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client.Close()
+	if err := s.profile.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	if n := qwen.ReadLoginNote(s.profile.Dir()); n != (qwen.LoginNote{}) {
+		t.Errorf("the note says %+v", n)
+	}
+	if _, err := s.client.Owner(t.Context()); kind(err) != qwen.KindLogin {
+		t.Errorf("after the logout: %v", err)
+	}
+	s.login(t)
+	if again, err := s.client.Owner(t.Context()); err != nil || again != owner {
+		t.Errorf("the owner was %s and is %s: %v", owner, again, err)
+	}
+}

@@ -63,7 +63,7 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 	s.show = func() { err = c.evidence(ctx, p, err) }
 	s.settle()
 	s.show = nil
-	e := p.outlived(*asError(err, KindBrowser, "send the prompt"))
+	e := s.outlived(*asError(err, KindBrowser, "send the prompt"))
 	e.Left = s.left || p.gate.leak()
 	if e.Kind == KindGone {
 		// Of a chat that was made a moment ago, or of a model: not this prompt's

@@ -114,10 +114,13 @@ func (p *page) nobody(s pageState) error {
 	return fail(KindLogin, op, "nobody is: the site asks for a login first")
 }
 
-// outlived makes of a check that the site shows to a login which has ended
-// meanwhile what it is: the site has no honest word for it.
-func (p *page) outlived(e Error) Error {
-	if e.Kind == KindChallenge && !p.expires.IsZero() && time.Now().After(p.expires) {
+// outlived makes of a refusal that the site sends to a login which has ended
+// meanwhile what it is. The site has no honest word for that: it asks for a
+// person, or doesn't know the chat.
+func (s *sending) outlived(e Error) Error {
+	p := s.page
+	refused := e.Kind == KindChallenge || s.answered && (e.Kind == KindGone || e.Kind == KindSiteChanged)
+	if refused && !p.expires.IsZero() && time.Now().After(p.expires) {
 		e.Kind, e.Advice = KindLogin, advice[KindLogin]
 		e.Err = fail(KindLogin, "", "the login expired on %s", p.expires.Local().Format(time.DateTime)).Err
 	}
