@@ -60,7 +60,9 @@ func (p *page) trouble(s pageState) error {
 	const op = "load the page"
 	switch {
 	case s.Status >= 500:
-		return fail(KindUnreachable, op, "the site answers HTTP %d", s.Status)
+		e := fail(KindUnreachable, op, "the site answers HTTP %d", s.Status)
+		e.Advice = "the site is down, or it does not serve this network or region; the program tries again by itself"
+		return e
 	case s.Status == 429:
 		return fail(KindQuota, op, "the site answers HTTP %d", s.Status)
 	case s.Punish:

@@ -61,7 +61,7 @@ func TestFaultsOnSend(t *testing.T) {
 		{qwentest.Fault{Kind: qwentest.Status, N: 429}, refused(qwen.KindQuota)},
 		{qwentest.Fault{Kind: qwentest.Status, N: 401}, refused(qwen.KindLogin)},
 		{qwentest.Fault{Kind: qwentest.Status, N: 404}, refused(qwen.KindSiteChanged)},
-		{qwentest.Fault{Kind: qwentest.Status, N: 413}, refused(qwen.KindSiteChanged)},
+		{qwentest.Fault{Kind: qwentest.Status, N: 413}, refused(qwen.KindInvalid)},
 		{qwentest.Fault{Kind: qwentest.Quota, N: 5}, refused(qwen.KindQuota)}, {qwentest.Fault{Kind: qwentest.TokenQuota}, refused(qwen.KindQuota)},
 		{qwentest.Fault{Kind: qwentest.Challenge}, refused(qwen.KindChallenge)}, {qwentest.Fault{Kind: qwentest.ChallengeHTML}, refused(qwen.KindChallenge)},
 		{qwentest.Fault{Kind: qwentest.Challenge, Take: true}, outcome{qwen.KindChallenge, true, 1, 1}},

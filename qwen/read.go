@@ -41,7 +41,7 @@ func (p *page) chat(ctx context.Context, op, id string) (chat, error) {
 		err = r.check(op, time.Now())
 	}
 	if err != nil {
-		return chat{}, p.doubt(ctx, err)
+		return chat{}, p.doubt(ctx, aboutRead(err))
 	}
 	found, err := decode[chat](r, op)
 	switch {
@@ -59,6 +59,17 @@ func (p *page) chat(ctx context.Context, op, id string) (chat, error) {
 	return found, nil
 }
 
+// aboutRead makes of what a reply to a read says what it is. Only what the chat
+// itself shows speaks of an answer or a text; a reply that seems to was made for
+// another call, and the next may be the chat.
+func aboutRead(err error) error {
+	e := asError(err, KindUnreachable, "read the chat")
+	if e.Kind != KindGeneration && e.Kind != KindInvalid && e.Kind != KindFiltered {
+		return err
+	}
+	return fail(KindUnreachable, e.Op, "%w", e.Err)
+}
+
 // doubt looks closer at a failed read: a chat that is gone or a check may mean
 // that nobody is logged in any more.
 func (p *page) doubt(ctx context.Context, err error) error {
@@ -66,10 +77,8 @@ func (p *page) doubt(ctx context.Context, err error) error {
 	if e.Kind != KindGone && e.Kind != KindChallenge {
 		return err
 	}
-	if r, failed := p.get(ctx, p.client.options.Table.Account); failed == nil {
-		if who := r.check("see who is logged in", time.Now()); who != nil && asError(who, "", "").Kind == KindLogin {
-			return who
-		}
+	if who := p.loggedOut(ctx); who != nil {
+		return who
 	}
 	return err
 }

@@ -71,7 +71,11 @@ func (s *sending) named(ctx context.Context, stream *stream) (string, error) {
 	if err != nil || first.Message != "" {
 		return first.Message, err
 	}
-	return s.inChat(ctx)
+	message, err := s.inChat(ctx)
+	if odd := stream.strange(); odd != "" && err != nil && asError(err, "", "").Kind == KindUnreachable {
+		return "", fail(KindSiteChanged, "send the prompt", "the site's reply isn't understood: %q; %w", odd, err)
+	}
+	return message, err
 }
 
 // lost ends a send that got no answer. The proxy knows whether any byte went

@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type reply struct {
 // with HTTP 200 nearly always, so the body decides, never the status alone.
 type envelope struct {
 	Success *bool           `json:"success"`
-	Ret     []string        `json:"ret"`    // the gate of the site's own protection
+	Ret     json.RawMessage `json:"ret"`    // the gate of the site's own protection
 	Detail  json.RawMessage `json:"detail"` // v1 calls
 	Code    word            `json:"code"`
 	Message word            `json:"message"`
@@ -58,7 +59,12 @@ func (r reply) check(op string, now time.Time) error {
 	}
 	var e envelope
 	if strings.HasPrefix(body, "{") {
-		if err := json.Unmarshal([]byte(body), &e); err != nil {
+		err := json.Unmarshal([]byte(body), &e)
+		var shape *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &shape):
+			return fail(KindSiteChanged, op, "the reply has another shape: %w", err)
+		case err != nil:
 			return fail(KindUnreachable, op, "the reply is cut or not JSON: %w", err)
 		}
 	}
@@ -94,6 +100,10 @@ func (r reply) checkStatus(op string) error {
 		return fail(KindGone, op, "HTTP %d", status)
 	case status == 429:
 		return fail(KindQuota, op, "HTTP %d", status)
+	case status == 413:
+		e := fail(KindInvalid, op, "HTTP %d: the text is too long for the site", status)
+		e.Advice = adviceShorten
+		return e
 	case status >= 500 || status == 408 || status == 425:
 		return fail(KindUnreachable, op, "the site answers HTTP %d", status)
 	}
@@ -102,10 +112,12 @@ func (r reply) checkStatus(op string) error {
 
 // check classifies an envelope; nil when it says no trouble.
 func (e envelope) check(op string, now time.Time) error {
-	for _, ret := range e.Ret {
-		if strings.Contains(ret, "FAIL_SYS_USER_VALIDATE") || strings.Contains(ret, "RGV587") {
-			return fail(KindChallenge, op, "the site asks for a person (%s)", oneLine(ret, 60))
-		}
+	switch ret := string(e.Ret); {
+	case !says(e.Ret) || strings.Contains(ret, "SUCCESS"):
+	case strings.Contains(ret, "FAIL_SYS_USER_VALIDATE") || strings.Contains(ret, "RGV587"):
+		return fail(KindChallenge, op, "the site asks for a person (%s)", oneLine(ret, 60))
+	default:
+		return fail(KindSiteChanged, op, "the site's gate says something that isn't known: %s", oneLine(ret, 120))
 	}
 	if e.Detail != nil && strings.Contains(string(e.Detail), "401") {
 		return fail(KindLogin, op, "the site says %s", oneLine(string(e.Detail), 60))

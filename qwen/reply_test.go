@@ -64,6 +64,19 @@ func TestEveryKnownReply(t *testing.T) {
 		"forbidden":           {reply{Status: 403, Body: "Forbidden"}, KindSiteChanged},
 		"too early":           {reply{Status: 425, Body: "Too Early"}, KindUnreachable},
 		"unknown refusal":     {reply{Status: 200, Body: `{"success":false}`}, KindSiteChanged},
+		"gate, one text":      {reply{Status: 200, Body: `{"ret":"FAIL_SYS_USER_VALIDATE","data":{}}`}, KindChallenge},
+		"gate, unknown":       {reply{Status: 200, Body: `{"ret":["FAIL_SYS_ILLEGAL_ACCESS"],"data":{}}`}, KindSiteChanged},
+		"gate says success":   {reply{Status: 200, Body: `{"ret":["SUCCESS::ok"],"data":{"id":"x"}}`}, ""},
+		"hours are a text":    {reply{Status: 200, Body: `{"success":false,"data":{"code":"RateLimited","num":"3"}}`}, KindQuota},
+		"status is a text":    {reply{Status: 200, Body: `{"success":false,"data":{"code":"RateLimited","status":"failed"}}`}, KindQuota},
+		"limit, no code":      {reply{Status: 200, Body: `{"success":false,"data":{"details":"You have reached the upper limit for today's usage."}}`}, KindQuota},
+		"busy, in data":       {reply{Status: 200, Body: `{"success":false,"data":{"code":"CHAT_IN_PROGRESS"}}`}, KindUnreachable},
+		"busy, data, error":   {reply{Status: 200, Body: `{"success":false,"data":{"error":{"code":"CHAT_IN_PROGRESS"}}}`}, KindUnreachable},
+		"busy, error, data":   {reply{Status: 200, Body: `{"error":{"data":[{"code":"CHAT_IN_PROGRESS"}]}}`}, KindUnreachable},
+		"error in an error":   {reply{Status: 200, Body: `{"error":{"error":{"code":"quota_limit"}}}`}, KindQuota},
+		"no such model":       {reply{Status: 200, Body: `{"success":false,"data":{"code":"Not_Found","details":"Model not found"}}`}, KindSiteChanged},
+		"success is a text":   {reply{Status: 200, Body: `{"success":"no"}`}, KindSiteChanged},
+		"too large":           {reply{Status: 413, Body: "Payload Too Large"}, KindInvalid},
 		"unknown error, text": {reply{Status: 200, Body: `{"error":"something new"}`}, KindSiteChanged},
 	} {
 		err := c.reply.check("try", now)
@@ -82,6 +95,18 @@ func TestQuotaSaysUntil(t *testing.T) {
 	e := asError(reply{Status: 200, Body: body}.check("try", now), "", "")
 	if want := now.Add(150 * time.Minute); !e.Until().Equal(want) {
 		t.Errorf("until %v, want %v", e.Until(), want)
+	}
+	for _, num := range []string{`"3"`, `" 3 "`, "3"} {
+		e := asError(reply{Status: 200, Body: strings.Replace(body, "2.5", num, 1)}.check("try", now), "", "")
+		if want := now.Add(3 * time.Hour); !e.Until().Equal(want) {
+			t.Errorf("num %s: until %v, want %v", num, e.Until(), want)
+		}
+	}
+	for _, num := range []string{"null", "0", "-2", `"soon"`, "1e300", `"NaN"`, `"Inf"`, "[3]"} {
+		e := asError(reply{Status: 200, Body: strings.Replace(body, "2.5", num, 1)}.check("try", now), "", "")
+		if !e.Until().IsZero() || e.Kind != KindQuota {
+			t.Errorf("num %s: until %v, %s", num, e.Until(), e.Kind)
+		}
 	}
 	none := asError(reply{Status: 429}.check("try", now), "", "")
 	if !none.Until().IsZero() || none.Useless() {

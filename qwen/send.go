@@ -60,6 +60,7 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 		c.options.Profile.noteRead(c.site.chatAddress(s.chat)) // its page was just seen
 		return message, nil
 	}
+	err = s.explain(ctx, err)
 	s.show = func() { err = c.evidence(ctx, p, err) }
 	s.settle()
 	s.show = nil

@@ -24,6 +24,7 @@ type stream struct {
 	head     []byte        // the first bytes, for a reply that is no stream
 	over     bool          // no more bytes will come
 	finished bool          // the answer's last frame was seen
+	framed   bool          // a frame of an answer was seen
 }
 
 // created is what the site's first frame says.
@@ -35,7 +36,8 @@ type created struct {
 
 // frame is one frame of the stream.
 type frame struct {
-	Created *created `json:"response.created"`
+	Created *created        `json:"response.created"`
+	Info    json.RawMessage `json:"response.info"` // "still there", about every 10 s
 	Choices []struct {
 		Delta struct {
 			Phase  string `json:"phase"`
@@ -146,6 +148,15 @@ func (s *stream) unread(op string) error {
 	return nil
 }
 
+// strange is the reply, if it came whole and holds nothing of an answer: neither
+// a frame of one nor a refusal. Empty if it is none of that.
+func (s *stream) strange() string {
+	if !s.over || s.framed {
+		return ""
+	}
+	return oneLine(string(s.head), 80)
+}
+
 // end follows the stream to its last frame or its break, and reports whether
 // there is reason to look at the chat now.
 func (s *stream) end() bool {
@@ -212,6 +223,7 @@ func (s *stream) next() (frame, bool) {
 		if !ok || json.Unmarshal(bytes.TrimSpace(line), &f) != nil {
 			continue
 		}
+		s.framed = s.framed || f.Created != nil || f.Info != nil || f.Choices != nil
 		for _, c := range f.Choices {
 			if c.Delta.Phase == "answer" && c.Delta.Status == "finished" {
 				s.finished = true

@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -11,9 +12,22 @@ type trouble struct {
 	Code    word            `json:"code"`
 	Details json.RawMessage `json:"details"`
 	Message word            `json:"message"`
-	Hours   float64         `json:"num"` // with RateLimited: hours to wait
-	Status  *bool           `json:"status"`
+	Hours   word            `json:"num"`    // with RateLimited: hours to wait
+	Status  word            `json:"status"` // "false": refused, though it is a success
 }
+
+// wait is how long the site says to wait; 0 if it doesn't, or no time that
+// could be meant.
+func (t trouble) wait() time.Duration {
+	hours, err := strconv.ParseFloat(strings.TrimSpace(string(t.Hours)), 64)
+	if err != nil || !(hours > 0 && hours <= maxHours) {
+		return 0
+	}
+	return time.Duration(hours * float64(time.Hour))
+}
+
+// maxHours is the longest wait that is believed: the site's limits are a day's.
+const maxHours = 31 * 24
 
 // text is what the trouble says, in one line.
 func (t trouble) text() string {
@@ -29,7 +43,13 @@ func (t trouble) text() string {
 	return oneLine(s, 200)
 }
 
-// trouble finds the part that says what is wrong, wherever it stands.
+// none reports whether nothing is said.
+func (t trouble) none() bool {
+	return t.Code == "" && t.Message == "" && !says(t.Details)
+}
+
+// trouble finds the part that says what is wrong, wherever it stands: under
+// error, errors or data, there perhaps in another such field, or beside them.
 func (e envelope) trouble() (trouble, bool) {
 	for _, raw := range []json.RawMessage{e.Error, e.Errors} {
 		if says(raw) {
@@ -41,11 +61,11 @@ func (e envelope) trouble() (trouble, bool) {
 	switch {
 	case e.Success == nil:
 	case !*e.Success:
-		if !understood || (t.Code == "" && t.Message == "" && t.Details == nil) {
+		if t = readTrouble(e.Data); t.none() {
 			t = trouble{Code: e.Code, Message: e.Message}
 		}
 		return t, true
-	case understood && t.Status != nil && !*t.Status:
+	case understood && t.Status == "false":
 		return t, true
 	}
 	return trouble{}, false
@@ -60,19 +80,36 @@ func says(raw json.RawMessage) bool {
 	return true
 }
 
-// readTrouble reads an error field: an object, a list of them, or a text.
+// readTrouble reads an error field: an object, a list of them, a text, or an
+// object with such a field.
 func readTrouble(raw json.RawMessage) trouble {
-	var t trouble
-	if json.Unmarshal(raw, &t) == nil {
-		return t
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		if len(list) == 0 {
+			return trouble{}
+		}
+		return readTrouble(list[0])
 	}
-	var list []trouble
-	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
-		return list[0]
+	var object struct {
+		trouble
+		Error  json.RawMessage `json:"error"`
+		Errors json.RawMessage `json:"errors"`
+		Data   json.RawMessage `json:"data"`
 	}
-	var w word
-	_ = json.Unmarshal(raw, &w)
-	return trouble{Message: w}
+	if json.Unmarshal(raw, &object) != nil {
+		var w word
+		_ = json.Unmarshal(raw, &w)
+		return trouble{Message: w}
+	}
+	if !object.none() {
+		return object.trouble
+	}
+	for _, inner := range []json.RawMessage{object.Error, object.Errors, object.Data} {
+		if says(inner) {
+			return readTrouble(inner)
+		}
+	}
+	return trouble{}
 }
 
 // check turns what the site says into a class.
@@ -81,14 +118,18 @@ func (t trouble) check(op string, now time.Time) error {
 	low := strings.ToLower(said)
 	code := strings.ToLower(string(t.Code))
 	switch {
-	case code == "ratelimited" || code == "rate_limited":
+	case code == "ratelimited" || code == "rate_limited" || strings.Contains(low, "upper limit for today"):
 		e := fail(KindQuota, op, "the site says: %s", said)
-		if t.Hours > 0 {
-			e.When = now.Add(time.Duration(t.Hours * float64(time.Hour)))
+		if wait := t.wait(); wait > 0 {
+			e.When = now.Add(wait)
 		}
 		return e
 	case code == "quota_limit" || strings.Contains(low, "quota exceeded"):
 		return fail(KindQuota, op, "the site says: %s", said)
+	case code == "not_found" && strings.Contains(low, "model not found"):
+		e := fail(KindSiteChanged, op, "the site says: %s", said)
+		e.Advice = "the account has no such model: choose another with --model"
+		return e
 	case code == "not_found":
 		return fail(KindGone, op, "the site says: %s", said)
 	case code == "unauthorized" || code == "401" || code == "authenticationfailed" || code == "tokenexpired":
@@ -102,7 +143,23 @@ func (t trouble) check(op string, now time.Time) error {
 	case code == "internal_error" || busyWords(low):
 		return fail(KindUnreachable, op, "the site is overloaded: %s", said)
 	}
-	return fail(KindSiteChanged, op, "the site refuses and the reason isn't known: %s", firstOf(said, "none given"))
+	return fail(KindSiteChanged, op, "%s: %s", refusalOf(code, low), firstOf(said, "no reason is given"))
+}
+
+// refusalOf is what a refusal means that speaks of the request itself: the page
+// made it, so the page, or how it was used, is not as the site wants it.
+func refusalOf(code, low string) string {
+	switch {
+	case code == "requestvalidationerror":
+		return "the site doesn't understand the page's request"
+	case code == "invalid_input":
+		return "the site doesn't take what the page chose (model, thinking, search)"
+	case strings.Contains(low, "too many messages"):
+		return "the site wants one message and the page sent more"
+	case code == "bad_request" && strings.Contains(low, "internal error"):
+		return "the site misses something in the page's request, its version or cookies perhaps"
+	}
+	return "the site refuses and the reason isn't known"
 }
 
 // busyWords recognises an overloaded server in an error's text (never in an

@@ -184,7 +184,11 @@ func (c *call) strikeReply(f Fault) bool {
 	case NotFound:
 		c.notFound("chat")
 	default:
-		return false
+		s, ok := shapeOf(f.Kind)
+		if ok {
+			c.literal(s)
+		}
+		return ok
 	}
 	return true
 }

@@ -77,6 +77,10 @@ func (c *call) lost() bool {
 			if !f.Take {
 				return true
 			}
+		default:
+			if _, ok := shapeOf(f.Kind); ok && !f.Take {
+				return true
+			}
 		}
 	}
 	return false
