@@ -64,15 +64,21 @@ type message struct {
 	Done      bool            `json:"done"`
 	Stopped   bool            `json:"is_stop"`
 	Error     json.RawMessage `json:"error"`
+	Extra     json.RawMessage `json:"extra"`
+	Meta      json.RawMessage `json:"meta"`
+	Reason    word            `json:"finish_reason"`
 	Time      float64         `json:"timestamp"`
 }
 
-// part is one stretch of an answer: thinking, a search, or the answer itself.
+// part is one stretch of an answer: thinking, a search, an image, or the answer
+// itself.
 type part struct {
 	Content string          `json:"content"`
 	Phase   string          `json:"phase"`
 	Status  string          `json:"status"`
 	Extra   json.RawMessage `json:"extra"`
+	Usage   json.RawMessage `json:"usage"`
+	Reason  word            `json:"finish_reason"`
 }
 
 func (m message) parent() string { return firstOf(m.Parent, m.ParentAlt) }
@@ -84,48 +90,17 @@ func (m message) text() string {
 	return s
 }
 
-// answer is the answer's Markdown: the parts of phase "answer" in order, or
-// the content where there are no such parts. Thinking never gets in.
-func (m message) answer() string {
-	var b strings.Builder
-	found := false
-	for _, p := range m.Parts {
-		if p.Phase == "answer" {
-			found = true
-			b.WriteString(p.Content)
-		}
-	}
-	if !found && len(m.Parts) == 0 {
-		return m.text()
-	}
-	return b.String()
-}
-
 // finished is positive evidence that the answer is whole.
 func (m message) finished() bool {
 	if !m.Done || m.Stopped || m.failed() || m.cutShort() || strings.TrimSpace(m.answer()) == "" {
 		return false
 	}
 	for _, p := range m.Parts {
-		if p.Phase == "answer" && p.Status != "finished" {
+		if p.shown() && p.Status != "finished" {
 			return false
 		}
 	}
 	return true
-}
-
-// cutShort reports whether the site ended the answer at its length limit, where
-// its page offers a button to go on.
-func (m message) cutShort() bool {
-	for _, p := range m.Parts {
-		var extra struct {
-			Reason string `json:"finish_reason"`
-		}
-		if p.Phase == "answer" && json.Unmarshal(p.Extra, &extra) == nil && extra.Reason == "length" {
-			return true
-		}
-	}
-	return false
 }
 
 // failed reports whether the site noted trouble at the message.

@@ -256,3 +256,93 @@ func TestUnfinishedIsNeverDone(t *testing.T) {
 		}
 	})
 }
+
+// answerParts is a chat with an answer of these parts, as JSON.
+func answerParts(raw ...string) string {
+	return history("map", "a1", user("u1", "", "p", "a1"), `{"id":"a1","role":"assistant","content":"","parentId":"u1","done":true,"is_stop":false,"error":null,`+
+		`"content_list":[`+strings.Join(raw, ",")+`]}`)
+}
+
+const (
+	thinkingPart = `{"content":"","phase":"thinking_summary","status":"finished","extra":{"summary_title":{"content":["Reading"]},"summary_thought":{"content":["secret"]}}}`
+	searchPart   = `{"content":"","phase":"web_search","status":"finished","extra":{"web_search_info":[{"url":"https://a.example/1","title":"One","hostname":"a.example"},{"url":"https://a.example/2","title":"Two [2]"}]}}`
+	toolPart     = `{"content":"","phase":"web_search","status":"finished","function_id":"f","extra":{"tool_result":{"docs":[{"url":"https://b.example/3","title":""}]}}}`
+	listPart     = `{"content":"","phase":"web_search","status":"finished","extra":{"tool_result":[{"url":"https://c.example/4","title":"Four"}]}}`
+	textPart     = `{"content":"So it is[[1]][[2]].","phase":"answer","status":"finished","extra":{},"usage":{"input_tokens":9,"output_tokens":12}}`
+	imagePart    = `{"content":"https://cdn.qwenlm.ai/output/u/t2i/r/i.png?key=a.b.c","phase":"image_gen","status":"finished","extra":{"output_image_hw":[1024,1024]}}`
+	imagesPart   = `{"content":"","phase":"image_gen_tool","status":"finished","extra":{"image_list":[{"image":"https://cdn.qwenlm.ai/x.png"},{"image":"https://cdn.qwenlm.ai/y.png"}]}}`
+	slidesPart   = `{"content":"","phase":"slides","status":"finished","extra":{"slides":{"slide_pages":[1,2],"pdf_url":"https://cdn.qwenlm.ai/s.pdf"}}}`
+)
+
+// TestPartsBesideText: images and files are links, in their place; what a search
+// found is listed only when it is asked for.
+func TestPartsBesideText(t *testing.T) {
+	image := "![](https://cdn.qwenlm.ai/output/u/t2i/r/i.png?key=a.b.c)"
+	for name, c := range map[string]struct {
+		parts         []string
+		text, sources string
+		done          bool
+	}{
+		"a search":          {[]string{thinkingPart, searchPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [One](<https://a.example/1>)\n2. [Two \\[2\\]](<https://a.example/2>)", true},
+		"a tool's search":   {[]string{toolPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [https://b.example/3](<https://b.example/3>)", true},
+		"a tool's list":     {[]string{listPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [Four](<https://c.example/4>)", true},
+		"two searches":      {[]string{toolPart, listPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [https://b.example/3](<https://b.example/3>)\n2. [Four](<https://c.example/4>)", true},
+		"a list that grows": {[]string{strings.Replace(searchPart, `,{"url":"https://a.example/2","title":"Two [2]"}`, "", 1), searchPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [One](<https://a.example/1>)\n2. [Two \\[2\\]](<https://a.example/2>)", true},
+		"an image alone":    {[]string{thinkingPart, imagePart}, image, "", true},
+		"an image, a text":  {[]string{imagePart, textPart}, image + "\n\nSo it is[[1]][[2]].", "", true},
+		"a text, an image":  {[]string{textPart, imagePart}, "So it is[[1]][[2]].\n\n" + image, "", true},
+		"between two texts": {[]string{textPart, imagePart, textPart}, "So it is[[1]][[2]].\n\n" + image + "\n\nSo it is[[1]][[2]].", "", true},
+		"several images":    {[]string{imagesPart}, "![](https://cdn.qwenlm.ai/x.png)\n\n![](https://cdn.qwenlm.ai/y.png)", "", true},
+		"slides":            {[]string{slidesPart, textPart}, "[slides](https://cdn.qwenlm.ai/s.pdf)\n\nSo it is[[1]][[2]].", "", true},
+		"the text links it": {[]string{imagesPart, strings.Replace(textPart, "So it is", "See ![x](https://cdn.qwenlm.ai/x.png) and ![y](https://cdn.qwenlm.ai/y.png)", 1)},
+			"See ![x](https://cdn.qwenlm.ai/x.png) and ![y](https://cdn.qwenlm.ai/y.png)[[1]][[2]].", "", true},
+		"an image on its way":      {[]string{strings.Replace(imagePart, "finished", "typing", 1), textPart}, image + "\n\nSo it is[[1]][[2]].", "", false},
+		"an image that is a text":  {[]string{strings.Replace(imagePart, "https://cdn", "javascript:cdn", 1)}, "", "", false},
+		"an address with a break":  {[]string{strings.Replace(imagePart, "key=a", `key=)\n# a`, 1)}, "", "", false},
+		"a search without sources": {[]string{strings.Replace(toolPart, `{"url":"https://b.example/3","title":""}`, "", 1), textPart}, "So it is[[1]][[2]].", "", true},
+		"an extra of another kind": {[]string{strings.Replace(searchPart, `"web_search_info":[`, `"web_search_info":[7,`, 1), textPart}, "So it is[[1]][[2]].", "", true},
+	} {
+		chat := asChat(t, answerParts(c.parts...))
+		turn, err := chat.turn("read", "u1", "")
+		if err != nil || turn.Text != c.text || turn.Done != c.done {
+			t.Errorf("%s: %q, done %v, %v; want %q, %v", name, turn.Text, turn.Done, err, c.text, c.done)
+		}
+		if got := chat.sourceList("read", "u1", ""); got != c.sources && !strings.HasPrefix(name, "an extra") {
+			t.Errorf("%s: sources %q, want %q", name, got, c.sources)
+		}
+	}
+}
+
+// TestCutByLength: wherever the site says that the limit was met, or the count
+// of tokens does, the answer is not whole, and a person can have it go on.
+func TestCutByLength(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to string
+		cut      bool
+	}{
+		"nothing said":     {"", "", false},
+		"in the extra":     {`"extra":{}`, `"extra":{"finish_reason":"length"}`, true},
+		"max_tokens":       {`"extra":{}`, `"extra":{"finish_reason":"max_tokens"}`, true},
+		"ended by itself":  {`"extra":{}`, `"extra":{"finish_reason":"stop"}`, false},
+		"in the part":      {`"extra":{}`, `"finish_reason":"length"`, true},
+		"in the message":   {`"done":true`, `"done":true,"finish_reason":"length"`, true},
+		"in its extra":     {`"done":true`, `"done":true,"extra":{"finish_reason":"length"}`, true},
+		"in its meta":      {`"done":true`, `"done":true,"meta":{"finish_reason":"length"}`, true},
+		"at the limit":     {`"output_tokens":12`, `"output_tokens":65536`, true},
+		"below the limit":  {`"output_tokens":12`, `"output_tokens":65535`, false},
+		"usage is a text":  {`"usage":{`, `"usage":"none","x":{`, false},
+		"a reason, number": {`"extra":{}`, `"extra":{"finish_reason":7}`, false},
+	} {
+		raw := answerParts(thinkingPart, textPart)
+		if c.from != "" && !strings.Contains(raw, c.from) {
+			t.Fatalf("%s: there is no %s", name, c.from)
+		}
+		turn, err := asChat(t, strings.Replace(raw, c.from, c.to, 1)).turn("read", "u1", "")
+		if turn.Done == c.cut || (err != nil) != c.cut || turn.Text != "So it is[[1]][[2]]." {
+			t.Errorf("%s: %+v, %v; want cut %v", name, turn, err, c.cut)
+		}
+		if c.cut && (kindOf(err) != KindGeneration || !asError(err, "", "").GoesOn() || !strings.Contains(asError(err, "", "").Hint(), "Continue")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -18,6 +18,10 @@ type Options struct {
 	Visible bool     // show a window instead of running headless
 	Model   string   // lower-case model id that the send must ask; "" accepts the page's
 
+	// Sources adds the pages that a search found to the end of an answer, under
+	// a heading of their own.
+	Sources bool
+
 	// PageAge is how old a page must be before text is put into it; younger
 	// ones throw it away. 3 s is what the real site needs.
 	PageAge time.Duration

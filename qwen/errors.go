@@ -37,6 +37,7 @@ type Error struct {
 	Advice string    // what a person can do; may be empty
 	Left   bool      // a byte of the prompt may have left this machine
 	Said   bool      // the site itself said no, in words that are understood
+	More   bool      // a person can have the site go on with the answer
 	When   time.Time // when the site said to come back; zero if it did not
 	Err    error     // the cause; may be nil
 }
@@ -61,6 +62,10 @@ func (e *Error) MayHaveLeft() bool { return e.Left }
 // Refused reports whether the site itself said that it did not take the
 // prompt. What a broken connection or a server in between says is not that.
 func (e *Error) Refused() bool { return e.Said }
+
+// GoesOn reports whether a person can have the site go on with the answer, in
+// the same chat.
+func (e *Error) GoesOn() bool { return e.More }
 
 // Hint is what a person can do, one sentence.
 func (e *Error) Hint() string { return e.Advice }

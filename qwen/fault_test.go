@@ -279,6 +279,26 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// TestAnswersOfEveryForm: a search, an image, and a text that comes when the
+// answer is called done.
+func TestAnswersOfEveryForm(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, qwentest.ModeHTTPS1, brisk, func(o *qwen.Options) { o.Sources = true })
+	s.login(t)
+	for directive, c := range map[string]struct{ before, after string }{
+		"answer=search": {"", "\n\n## Sources\n\n1. [The first page](<https://example.org/one>)\n" +
+			`2. [The \[second\] page](<https://example.org/two?a=1&b=2>)`},
+		"answer=image": {"![](" + qwentest.ImageURL + ")\n\n", ""},
+		"answer=long fault=late-text delay=1500ms": {"", ""},
+	} {
+		prompt := "An answer of its own form.\n!rehearsal " + directive
+		address, message := s.mustSend(t, prompt)
+		if got := s.answer(t, address, message).Text; got != c.before+qwentest.Answer(prompt)+c.after {
+			t.Errorf("%s: %d bytes: %.100q ... %q", directive, len(got), got, got[max(0, len(got)-200):])
+		}
+	}
+}
+
 // TestLateAndGone: a message that shows late, and a chat that is deleted.
 func TestLateAndGone(t *testing.T) {
 	t.Parallel()

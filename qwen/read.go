@@ -6,7 +6,11 @@ import (
 	"time"
 )
 
-// Read looks at a chat once. It opens no address but a chat of the site.
+// Read looks at a chat once. It opens no address but a chat of the site. With
+// an error about an answer that failed, the turn holds what there is of it.
+//
+// Done is said of a text that a second look, a moment later, shows unchanged:
+// the site was seen to call an answer done before all of its text was there.
 func (c *Client) Read(ctx context.Context, address, message, after string) (Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -19,18 +23,40 @@ func (c *Client) Read(ctx context.Context, address, message, after string) (Turn
 	if err != nil {
 		return Turn{}, err
 	}
-	found, err := p.chat(ctx, op, id)
-	if err != nil {
-		return Turn{}, c.leave(ctx, err)
+	var turn Turn
+	for looks := 0; ; looks++ {
+		found, err := p.chat(ctx, op, id)
+		if err != nil {
+			return Turn{}, c.leave(ctx, err)
+		}
+		c.options.Profile.noteRead(address)
+		before := turn
+		turn, err = found.turn(op, message, after)
+		turn.Empty = turn.Empty && found.User == p.account
+		if err != nil || !turn.Done {
+			return turn, err
+		}
+		if before.Done && before.Text == turn.Text {
+			if c.options.Sources {
+				turn.Text += found.sourceList(op, message, after)
+			}
+			c.options.Profile.forgetRead(address)
+			return turn, nil
+		}
+		if looks == looksMost || sleep(ctx, c.options.rereads()) != nil {
+			turn.Done = false
+			return turn, nil
+		}
 	}
-	c.options.Profile.noteRead(address)
-	turn, err := found.turn(op, message, after)
-	turn.Empty = turn.Empty && found.User == p.account
-	if turn.Done {
-		c.options.Profile.forgetRead(address)
-	}
-	return turn, err
 }
+
+// looksMost is how often a text that goes on changing is looked at again before
+// the next poll.
+const looksMost = 3
+
+// rereads is how long the text of an answer that is done must stay the same:
+// half the age that a page needs, 1.5 s.
+func (o *Options) rereads() time.Duration { return o.PageAge / 2 }
 
 // chat fetches one chat and makes sure that it is the one asked for, and of
 // the account that is logged in.

@@ -45,9 +45,22 @@ func (c chat) turn(op, ours, after string) (Turn, error) {
 	case answer.Stopped:
 		return t, fail(KindGeneration, op, "the answer was stopped before its end")
 	case answer.Done && answer.cutShort():
-		return t, fail(KindGeneration, op, "the site ended the answer at its length limit; its page offers to go on")
+		e := fail(KindGeneration, op, "the site ended the answer at its length limit; its page offers to go on")
+		e.Advice, e.More = "press Continue in the chat in a browser, then delete this file and the whole is fetched", true
+		return t, e
 	}
 	return t, nil
+}
+
+// sourceList is the list of sources of our message's answer, as Markdown.
+func (c chat) sourceList(op, ours, after string) string {
+	all, current, err := c.all(op)
+	if err != nil {
+		return ""
+	}
+	asked, _ := findOurs(all, current, ours, after)
+	answer, _ := findAnswer(all, current, asked)
+	return answer.sourceList()
 }
 
 // generationError is what the site noted at an answer: the text was refused,

@@ -28,7 +28,8 @@ type Chat interface {
 
 	// Read looks at the chat once. message is our message's id if known;
 	// after is the assistant message that ours follows in a continued chat.
-	// It opens no address outside the site.
+	// It opens no address outside the site. With an error about an answer that
+	// failed, the turn holds what there is of it.
 	Read(ctx context.Context, address, message, after string) (Turn, error)
 
 	// Find returns the addresses of the account's recent chats whose first
@@ -65,7 +66,8 @@ type Turn = struct {
 
 // Fault is what the agent asks of a chat's error. One of Send's may also have a
 // method Refused() bool, which says that the site itself, in words that are
-// understood, did not take the prompt.
+// understood, did not take the prompt; one of Read's a method GoesOn() bool, which
+// says that a person can have the site go on with the answer in the same chat.
 type Fault interface {
 	error
 	// Class is one of the failure classes of this package (ClassLogin, …).

@@ -64,6 +64,13 @@ func isRefusal(class string) bool {
 	return false
 }
 
+// goesOn reports whether a person can have the site go on with an answer that
+// failed: then another look at the same chat is worth more than a new send.
+func goesOn(err error) bool {
+	var on interface{ GoesOn() bool }
+	return errors.As(err, &on) && on.GoesOn()
+}
+
 // stopsReading reports whether a pause of the class makes polls useless too;
 // a read that succeeds then ends it. The others end with a send.
 func stopsReading(class string) bool {

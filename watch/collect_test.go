@@ -120,16 +120,25 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// What there is of an answer that failed is kept, and never called an answer.
 func TestFailedAnswers(t *testing.T) {
-	for class, command := range map[string]string{
+	for name, command := range map[string]string{
 		watch.ClassGeneration: "touch -- ", watch.ClassFiltered: "touch -- ", watch.ClassInvalid: "rm -- ",
+		watch.ClassGeneration + ", goes on": "rm -- ",
 	} {
-		t.Run(class, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.chat.Script(plan(watchtest.Plan{Fails: fault(class, true)}))
+				class, _, more := strings.Cut(name, ",")
+				fails := fault(class, true)
+				fails.More = more
+				r.chat.Script(plan(watchtest.Plan{Fails: fails}))
 				r.write("a.prompt", "hello")
 				r.running()
 				pass(3 * time.Minute)
+				whole := watchtest.Answer("hello")
+				if f := r.failed("a", class); f.Partial != whole[:len(whole)/2] || r.has("a.md") {
+					t.Errorf("partial %q of %q", f.Partial, whole)
+				}
 				if f := r.failed("a", class); f.Address != r.marker("a").Address || !strings.HasPrefix(f.Command, command) {
 					t.Errorf("failure = %+v", f)
 				}

@@ -14,7 +14,7 @@ func (c *courier) collect(ctx context.Context, r *report) {
 	m := r.order.marker
 	t, err := c.cfg.Chat.Read(ctx, m.Address, m.Message, m.After)
 	if err != nil {
-		c.collectFailed(ctx, r, troubleOf(err))
+		c.collectFailed(ctx, r, err, t.Text)
 		return
 	}
 	now := time.Now()
@@ -47,8 +47,9 @@ func (c *courier) verdict(r *report, now time.Time, partial string) {
 
 // collectFailed sorts a read that failed. A chat that is gone may be another
 // account's: it fails the job only while the owner of its marker is logged in.
-func (c *courier) collectFailed(ctx context.Context, r *report, t *trouble) {
-	m := r.order.marker
+// partial is what the chat shows of an answer that failed.
+func (c *courier) collectFailed(ctx context.Context, r *report, err error, partial string) {
+	m, t := r.order.marker, troubleOf(err)
 	if t.class == ClassGone && m.By != "" {
 		owner, err := c.cfg.Chat.Owner(ctx)
 		if err != nil {
@@ -67,8 +68,8 @@ func (c *courier) collectFailed(ctx context.Context, r *report, t *trouble) {
 		return
 	}
 	r.spoke = collect
-	t.again = t.class != ClassInvalid // that is the address: it can be corrected
-	c.failSent(r, t, "")
+	t.again = t.class != ClassInvalid && !goesOn(err) // an address can be corrected
+	c.failSent(r, t, partial)
 }
 
 // answer writes the answer, unless the folder says that nobody waits for it.

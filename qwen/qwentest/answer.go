@@ -21,7 +21,8 @@ func Sum(prompt string) string {
 // newline after it. A line "!rehearsal answer=NAME" in the prompt chooses
 // another one: short, long (20 kB), 200k, one-char, table, code, quotes
 // (an answer about the site's own error texts), think (literal <think> tags),
-// blank (white space at both ends).
+// blank (white space at both ends), search (marks of a search's sources, which
+// are a part of their own), image (an image at [ImageURL], a part of its own).
 func Answer(prompt string) string {
 	sum := Sum(prompt)
 	head := "Answer to prompt " + sum + "\n\n"
@@ -43,11 +44,16 @@ func Answer(prompt string) string {
 		return head + sampleQuotes + tail
 	case "think":
 		return head + sampleThink + tail
+	case "search":
+		return head + "The first page says so[[1]], the second does not[[2]][[1]]." + tail
 	case "blank":
 		return head + "  two spaces before, and a hard break after  \nnext line\n\n\tan indented line\n" + tail
 	}
 	return head + about(prompt) + "\n\n" + sample + tail
 }
+
+// ImageURL is the address of the image that comes with answer=image.
+const ImageURL = "https://cdn.qwenlm.ai/output/u/t2i/r/image.png?key=k.e.y"
 
 // Whole reads an answer: the sum of the prompt that it belongs to, and
 // whether it has both its first and its last line. Answers without those

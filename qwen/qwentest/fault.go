@@ -76,6 +76,7 @@ const (
 	Pace         Kind = "pace"          // Delay between two frames
 	Pause        Kind = "pause"         // silence of Delay between thinking and answer
 	Continue     Kind = "continue"      // the answer ends by length with a Continue button
+	LateText     Kind = "late-text"     // done, but a read shows the text bit by bit, for Delay
 )
 
 // Faults of reading.
@@ -104,7 +105,7 @@ var Kinds = []Kind{
 	Hang, Slow, HeadersHang, HeadersSlow, CutHang, CutSlow, GoAway, RefuseStream, GoAwayDone, Status, Quota,
 	TokenQuota, Challenge, ChallengeHTML, Busy, ServerBusy, Unauthorized, Internal, Garbage,
 	NotFound, Inspect, StreamError, Empty, Stuck, Killed, ThinkingOnly, Dual,
-	Late, Gone, Pace, Pause, Continue, WrongChat,
+	Late, Gone, Pace, Pause, Continue, LateText, WrongChat,
 }
 
 // Always as Times makes a fault stand until [Site.Clear].

@@ -13,6 +13,7 @@ type frame struct {
 	text             string   // adds to the phase's text
 	titles, thoughts []string // replace what there was
 	cutShort         bool     // the end of an answer that was too long
+	extra            obj      // what a piece that is no text carries
 	failure          obj      // an error in place of a piece; the last frame then
 }
 
@@ -22,6 +23,7 @@ type plan struct {
 	never    bool   // it does not end
 	killed   string // the server gave up: details of the error frame at the end of the stream
 	unlisted bool
+	late     time.Duration // a read shows the text only bit by bit, for so long after it is done
 }
 
 // response is an answer on its way. What of it exists at a moment follows from
@@ -80,6 +82,9 @@ func (r *response) describe(v obj, now time.Time, o Options) {
 	st := r.state(now)
 	parts, text := r.parts(st, o)
 	v["content"], v["reasoning_content"], v["content_list"] = "", "", parts
+	if r.plan.late > 0 && !st.running {
+		r.lag(parts, now)
+	}
 	done := !st.running
 	switch {
 	case st.failure != nil:
@@ -93,6 +98,20 @@ func (r *response) describe(v obj, now time.Time, o Options) {
 		v["extra"].(obj)["endTime"] = r.end().Unix()
 		if o.FillContent {
 			v["content"] = text
+		}
+	}
+}
+
+// lag cuts the text to what of it a read shows by now.
+func (r *response) lag(parts []obj, now time.Time) {
+	share := float64(now.Sub(r.end())) / float64(r.plan.late)
+	for _, p := range parts {
+		if text := p["content"].(string); p["phase"] == "answer" && share < 1 {
+			n := int(share * float64(len(text)))
+			for n > 0 && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			p["content"] = text[:n]
 		}
 	}
 }
@@ -118,6 +137,9 @@ func (r *response) parts(st state, o Options) ([]obj, string) {
 		}
 		if f.cutShort {
 			last["extra"] = obj{"finish_reason": "length"}
+		}
+		if f.extra != nil {
+			last["extra"] = f.extra
 		}
 		all.WriteString(f.text)
 		last["content"] = all.String()
@@ -150,7 +172,15 @@ func planFor(prompt string, fs faults, o Options) plan {
 	if fs.has(Empty) {
 		text = ""
 	}
+	if wish := parseDirectives(prompt).answer; wish == "search" {
+		b.search()
+	} else if wish == "image" {
+		b.add(frame{phase: "image_gen", status: "finished", text: ImageURL, extra: obj{"output_image_hw": []int{1024, 1024}}})
+	}
 	b.answer(text, o.AnswersMaxFrames)
+	if f, ok := fs.get(LateText); ok {
+		b.plan.late = f.Delay
+	}
 	if f, ok := fs.get(Stuck); ok {
 		b.keep(2 + f.n(3))
 		b.plan.never = true
@@ -190,6 +220,14 @@ func (b *planner) think(prompt string) {
 	b.add(frame{phase: "thinking_summary", status: "typing", titles: []string{"Reading"}, thoughts: []string{"The prompt " + sum + " is read."}})
 	b.add(frame{phase: "thinking_summary", status: "finished", titles: []string{"Reading", "Planning"},
 		thoughts: []string{"The prompt " + sum + " is read.", "This thought is no part of the answer."}})
+}
+
+// search adds the frames of a search: the list of what was found grows.
+func (b *planner) search() {
+	found := []obj{{"url": "https://example.org/one", "title": "The first page", "hostname": "example.org", "snippet": "one"}}
+	b.add(frame{phase: "web_search", status: "typing", extra: obj{"web_search_info": found}})
+	found = append(found, obj{"url": "https://example.org/two?a=1&b=2", "title": "The [second] page", "hostname": "example.org"})
+	b.add(frame{phase: "web_search", status: "finished", extra: obj{"web_search_info": found}})
 }
 
 // answer adds the text in at most pieces frames of at least 16 bytes, never

@@ -120,6 +120,9 @@ func (c *call) frame(r *response, f frame, tokens int) {
 	if f.phase == "thinking_summary" {
 		delta["extra"] = summary(f)
 	}
+	if f.extra != nil {
+		delta["extra"] = f.extra
+	}
 	if f.cutShort {
 		delta["extra"] = obj{"finish_reason": "length"}
 	}

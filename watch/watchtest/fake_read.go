@@ -28,7 +28,9 @@ func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.
 		return watch.Turn{Empty: true}, nil
 	}
 	if c.plan.Fails != nil {
-		return watch.Turn{}, c.plan.Fails
+		t := c.turn()
+		t.Text, t.Done = t.Text[:len(t.Text)/2], false
+		return t, c.plan.Fails
 	}
 	return c.turn(), nil
 }

@@ -12,6 +12,7 @@ type Fault struct {
 	Text string    // what Error says; the class when empty
 	Left bool      // the prompt may have left
 	Back time.Time // when the site says to come back
+	More bool      // a person can have the site go on with the answer
 }
 
 var _ watch.Fault = (*Fault)(nil)
@@ -36,6 +37,9 @@ func (f *Fault) Useless() bool {
 
 // Until is when to come back.
 func (f *Fault) Until() time.Time { return f.Back }
+
+// GoesOn says that a person can have the site go on with the answer.
+func (f *Fault) GoesOn() bool { return f.More }
 
 // Hint is what a person can do.
 func (f *Fault) Hint() string { return "" }

@@ -35,6 +35,7 @@ const Turn = (() => {
       return;
     }
     m.thought = true;
+    if (delta.phase !== "answer") return;
     m.answer += delta.content;
     if (delta.extra?.finish_reason === "length") m.more = true;
     if (delta.status === "finished") m.done = true;
