@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -15,6 +16,14 @@ var (
 	holdTimeout = 45 * time.Second // from the click to the held request
 	pressAgain  = 5 * time.Second
 )
+
+// quietLeast is how many characters a text must have for a page that ignores the
+// button to be taken as refusing the text: that speaks of this text only, while a
+// page that ignores a short one is broken for all.
+//
+// Source: a client of 2026 that met such silence. It shortened the text until it
+// went through, down to 4000 characters; what the page's limit is nobody knows.
+const quietLeast = 10_000
 
 // pressMost is how many clicks a page may leave without any sign of having
 // noticed: it then refuses the text.
@@ -145,5 +154,11 @@ func (s *sending) notSent(ctx context.Context, op string) error {
 			return trouble
 		}
 	}
-	return fail(KindSiteChanged, op, "the page sends nothing; perhaps it refuses a text of %d characters", len([]rune(s.prompt)))
+	n := utf8.RuneCountInString(s.prompt)
+	if n < quietLeast {
+		return fail(KindSiteChanged, op, "the page sends nothing, and doesn't say why")
+	}
+	e := fail(KindInvalid, op, "the page sends nothing: it seems to refuse a text of %d characters", n)
+	e.Advice = adviceShorten
+	return e
 }

@@ -36,6 +36,7 @@ type Config struct {
 	// cleanly once Run's context has ended. One before it is abandoned at once.
 	StopGrace time.Duration
 	InFlight  int // at most so many of our chats are unanswered
+	MaxChars  int // characters (Unicode code points) of the longest prompt that is sent; 0: no limit
 
 	// Events opens the source of file events; nil means fsnotify. Events only
 	// make the agent look sooner: without any, all still works by rescans.
@@ -114,6 +115,9 @@ func (c *Config) check() error {
 	}
 	if c.InFlight < 1 {
 		return fmt.Errorf("set up the agent: %d chats in flight, at least 1 is needed", c.InFlight)
+	}
+	if c.MaxChars < 0 {
+		return fmt.Errorf("set up the agent: prompts of at most %d characters; 0 means no limit", c.MaxChars)
 	}
 	roots := make([]string, len(c.Roots))
 	for i, r := range c.Roots {

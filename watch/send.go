@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"watcher/state"
 )
@@ -42,6 +43,10 @@ func (c *courier) send(ctx context.Context, r *report) {
 	if r.wait = c.uploaded(o, p); r.wait != "" {
 		return
 	}
+	if t := c.overlong(p.Text); t != nil {
+		c.fail(r, t, p.Sum, nil, "")
+		return
+	}
 	// The marker's place on the disk is taken now: a full or read-only folder
 	// shows before the site is touched.
 	pending, err := o.dir.Prepare(o.name, markerSize)
@@ -62,6 +67,18 @@ func (c *courier) send(ctx context.Context, r *report) {
 	message, err := c.cfg.Chat.Send(sctx, p.Text, e.commit)
 	done()
 	c.sent(ctx, r, e, message, err)
+}
+
+// overlong is the failure of a prompt that is longer than may be sent. It is
+// found before the chat is bothered: sites refuse long texts in ways that look
+// like something else, and their pages in silence.
+func (c *courier) overlong(text string) *trouble {
+	n := utf8.RuneCountInString(text)
+	if c.cfg.MaxChars == 0 || n <= c.cfg.MaxChars {
+		return nil
+	}
+	return &trouble{class: ClassInvalid, hint: "shorten it, split it, or raise --max-chars",
+		text: fmt.Sprintf("the prompt has %d characters and at most %d are allowed; nothing was sent", n, c.cfg.MaxChars)}
 }
 
 // uploaded says why a .ready file, where one is needed, does not let the prompt

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -62,6 +63,46 @@ func TestOneJobsFailure(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A prompt that is too long fails before the chat is bothered; characters count,
+// not bytes. Made shorter, it is sent.
+func TestTooLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  int
+		prompt string
+		sent   bool
+	}{
+		"at the limit": {5, "héllo", true},
+		"above it":     {5, "hélloo", false},
+		"no limit":     {0, strings.Repeat("x", 300_000), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.cfg.MaxChars = c.limit
+				r.write("a.prompt", c.prompt+"\n")
+				r.running()
+				pass(3 * time.Minute)
+				if c.sent {
+					r.answered("a", c.prompt)
+					return
+				}
+				f := r.failed("a", watch.ClassInvalid)
+				if want := "the prompt has 6 characters and at most 5 are allowed"; !strings.Contains(f.Sentence, want) || !strings.HasPrefix(f.Command, "rm -- ") {
+					t.Errorf("failure = %+v", f)
+				}
+				if r.unsent("a"); r.chat.Calls("owner")+r.chat.Calls("send") != 0 {
+					t.Error("the chat was bothered")
+				}
+				r.write("a.prompt", "short")
+				pass(3 * time.Minute)
+				r.answered("a", "short")
+				if !r.has("a.md.err.1") {
+					t.Error("the failure was not put aside")
+				}
+			})
+		})
 	}
 }
 
