@@ -30,6 +30,17 @@ type sendMessage struct {
 	Files     []json.RawMessage `json:"files"`
 	Model     string            `json:"model"`
 	Models    []string          `json:"models"`
+	Type      string            `json:"chat_type"`
+	SubType   string            `json:"sub_chat_type"`
+	Features  sendFeatures      `json:"feature_config"`
+}
+
+// sendFeatures is what the page chose beside the model.
+type sendFeatures struct {
+	Thinking     *bool  `json:"thinking_enabled"`
+	AutoThinking *bool  `json:"auto_thinking"`
+	Mode         string `json:"thinking_mode"` // Auto, Thinking or Fast
+	Search       *bool  `json:"auto_search"`
 }
 
 // wanted is what the held request must be.
@@ -38,6 +49,7 @@ type wanted struct {
 	chats  map[string]bool // ids that this page's own calls were given
 	after  string          // the message to follow; "" in a new chat
 	model  string          // "" accepts the page's choice
+	choice choice
 }
 
 // verify returns the chat's id when the held request is exactly the send that
@@ -66,6 +78,9 @@ func (w wanted) verify(rawURL string, body []byte) (string, error) {
 	if err := w.verifyModel(b); err != nil {
 		return "", err
 	}
+	if err := w.choice.verify(b); err != nil {
+		return "", err
+	}
 	if err := w.verifyPlace(b); err != nil {
 		return "", err
 	}
@@ -74,7 +89,8 @@ func (w wanted) verify(rawURL string, body []byte) (string, error) {
 
 // bodyKeys are the names of what verify looks at.
 var bodyKeys = []string{"chat_id", "chatId", "parent_id", "parentId", "chat_mode", "model", "models", "messages",
-	"role", "content", "files"}
+	"role", "content", "files", "chat_type", "sub_chat_type", "feature_config",
+	"thinking_enabled", "auto_thinking", "thinking_mode", "auto_search"}
 
 // misspelt returns a key that differs from one of ours by case only: Go reads
 // it as ours, the site may not.
@@ -83,6 +99,11 @@ func misspelt(body []byte) string {
 	_ = json.Unmarshal(body, &whole)
 	var list []map[string]json.RawMessage
 	_ = json.Unmarshal(whole["messages"], &list)
+	for _, message := range list {
+		var features map[string]json.RawMessage
+		_ = json.Unmarshal(message["feature_config"], &features)
+		list = append(list, features)
+	}
 	for _, object := range append(list, whole) {
 		for key := range object {
 			folds := func(ours string) bool { return strings.EqualFold(key, ours) }

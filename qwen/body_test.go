@@ -190,3 +190,62 @@ func TestAlteredNamesThePlace(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyChoices: the request must ask for what was chosen, in whichever of
+// its words; one that says nothing, or two things, is refused.
+func TestVerifyChoices(t *testing.T) {
+	mode := func(mode string, enabled, auto any) map[string]any {
+		f := map[string]any{"thinking_mode": mode, "thinking_enabled": enabled, "auto_thinking": auto}
+		for k, v := range f {
+			if v == nil || v == "" {
+				delete(f, k)
+			}
+		}
+		return f
+	}
+	for _, c := range []struct {
+		features map[string]any
+		thinking Thinking // what it asks; "" refuses all
+	}{
+		{mode("Auto", true, true), ThinkingAuto}, {mode("Auto", false, true), ThinkingAuto}, {mode("Auto", true, nil), ThinkingAuto},
+		{mode("Thinking", true, false), ThinkingOn}, {mode("Thinking", nil, nil), ThinkingOn},
+		{mode("Fast", false, false), ThinkingOff}, {mode("Fast", nil, nil), ThinkingOff},
+		{mode("", true, true), ThinkingAuto}, {mode("", true, false), ThinkingOn}, {mode("", false, false), ThinkingOff}, {mode("", false, nil), ThinkingOff},
+		{mode("Fast", true, false), ""}, {mode("Fast", false, true), ""}, {mode("Thinking", false, false), ""}, {mode("Thinking", true, true), ""},
+		{mode("Auto", true, false), ""}, {mode("Deep", true, false), ""}, {mode("fast", false, false), ""}, {nil, ""}, {mode("", nil, nil), ""},
+	} {
+		for _, want := range []Thinking{"", ThinkingAuto, ThinkingOn, ThinkingOff} {
+			w := wantChatA("p")
+			w.choice.thinking = want
+			_, err := verified(t, w, goodURL, func(_, m map[string]any) { m["feature_config"] = c.features })
+			if ok := want == "" || want == c.thinking; (err == nil) != ok || !ok && kindOf(err) != KindSiteChanged {
+				t.Errorf("%v with thinking %q: %v", c.features, want, err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		change func(m map[string]any)
+		search Search
+	}{
+		{func(m map[string]any) { m["feature_config"] = map[string]any{"auto_search": true} }, SearchOn},
+		{func(m map[string]any) { m["feature_config"] = map[string]any{"auto_search": false} }, SearchOff},
+		{func(m map[string]any) {
+			m["sub_chat_type"], m["feature_config"] = "search", map[string]any{"auto_search": false}
+		}, SearchOn},
+		{func(m map[string]any) { m["chat_type"] = "search" }, SearchOn},
+		{func(m map[string]any) { m["chat_type"] = "t2t" }, ""},
+	} {
+		for _, want := range []Search{"", SearchOn, SearchOff} {
+			w := wantChatA("p")
+			w.choice.search = want
+			_, err := verified(t, w, goodURL, func(_, m map[string]any) { c.change(m) })
+			if ok := want == "" || want == c.search; (err == nil) != ok || !ok && kindOf(err) != KindSiteChanged {
+				t.Errorf("%q with search %q: %v", c.search, want, err)
+			}
+		}
+	}
+	_, err := verified(t, wantChatA("p"), goodURL, func(_, m map[string]any) { m["feature_config"] = map[string]any{"Thinking_Mode": "Fast"} })
+	if kindOf(err) != KindSiteChanged {
+		t.Errorf("a misspelt key: %v", err)
+	}
+}

@@ -18,6 +18,11 @@ type Options struct {
 	Visible bool     // show a window instead of running headless
 	Model   string   // lower-case model id that the send must ask; "" accepts the page's
 
+	// What else the send must ask; "" accepts the page's choice. The held
+	// request is the proof, whatever the page's controls show.
+	Thinking Thinking
+	Search   Search
+
 	// Sources adds the pages that a search found to the end of an answer, under
 	// a heading of their own.
 	Sources bool
@@ -70,6 +75,9 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	site, err := parseOrigin(o.Site)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.choice().check(); err != nil {
 		return nil, err
 	}
 	if o.TrustSPKI != "" && !site.loopback() {

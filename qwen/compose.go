@@ -32,6 +32,9 @@ func (s *sending) compose(ctx context.Context) error {
 	if err := p.choose(ctx, p.client.options.Model); err != nil {
 		return err
 	}
+	if err := p.set(ctx, p.client.options.choice()); err != nil {
+		return err
+	}
 	s.step(StepLoaded)
 	p.gate.lookFor(s.prompt)
 	f := filling{sending: s}

@@ -12,36 +12,94 @@ const modelTimeout = 10 * time.Second
 
 // siteModel is one model as the page's data name it.
 type siteModel struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Thinks bool   `json:"thinks"` // it can't answer without thinking
 }
 
-// choose picks the model in the page's own list; "" leaves the page's choice.
-// That it is asked is proven later, by the held request. So a page whose list
-// isn't found is no error here.
-func (p *page) choose(ctx context.Context, id string) error {
-	const op = "choose the model"
-	if id == "" {
-		return nil
-	}
+// models are those that the page's own data name; none if it names none.
+func (p *page) models(ctx context.Context) ([]siteModel, error) {
 	tab, cancel := p.within(ctx)
 	defer cancel()
 	tab, cancelTime := context.WithTimeout(tab, modelTimeout)
 	defer cancelTime()
 	list, err := call[[]siteModel](tab, "models", p.client.options.Table)
 	if err != nil {
-		return fail(KindBrowser, op, "%w", err)
+		return nil, fail(KindBrowser, "list the models", "%w", err)
 	}
-	at := slices.IndexFunc(list, func(m siteModel) bool { return strings.EqualFold(m.ID, id) })
+	return list, nil
+}
+
+// CheckChoices loads the page and compares the options' model and thinking with
+// the page's own list of models, as a send will. It sends nothing. An error of
+// KindInvalid says that the options are wrong, and what could be meant.
+func (c *Client) CheckChoices(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.options.Model == "" {
+		return nil
+	}
+	p, err := c.current(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := p.models(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.pick(list)
+	return err
+}
+
+// pick finds the model that the options name. An index below 0 without an error:
+// there is no list to look in.
+func (c *Client) pick(list []siteModel) (int, error) {
+	const op = "choose the model"
+	id := c.options.Model
+	at := slices.IndexFunc(list, func(m siteModel) bool { return m.ID == id })
 	switch {
 	case len(list) == 0:
-		return nil
+		return -1, nil
 	case at < 0:
-		e := fail(KindSiteChanged, op, "the site has no model %q", id)
+		e := fail(KindInvalid, op, "the site has no model %q", id)
 		e.Advice = "choose one of these with --model: " + strings.Join(nearest(id, list), ", ")
-		return e
+		return -1, e
+	case list[at].Thinks && c.options.Thinking == ThinkingOff:
+		e := fail(KindInvalid, op, "the model %q can't answer without thinking", id)
+		e.Advice = "choose another model, or --thinking auto"
+		return -1, e
 	}
-	shown, err := call[string](tab, "model", p.client.options.Table, list[at].Name)
+	return at, nil
+}
+
+// choose picks the model in the page's own list; "" leaves the page's choice.
+// That it is asked is proven later, by the held request. So a page whose list
+// isn't found is no error here. A model that the site doesn't have is the
+// options' fault, not the prompt's: it pauses the queue and fails no job.
+func (p *page) choose(ctx context.Context, id string) error {
+	const op = "choose the model"
+	if id == "" {
+		return nil
+	}
+	list, err := p.models(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := p.client.pick(list)
+	if err != nil {
+		e := *asError(err, KindInvalid, op)
+		e.Kind = KindSiteChanged
+		return &e
+	}
+	if at < 0 {
+		return nil
+	}
+	tab, cancel := p.within(ctx)
+	defer cancel()
+	tab, cancelTime := context.WithTimeout(tab, modelTimeout)
+	defer cancelTime()
+	table := p.client.options.Table
+	shown, err := call[string](tab, "choose", table, table.Model, table.Models, list[at].Name, -1)
 	switch {
 	case err != nil:
 		return fail(KindBrowser, op, "%w", err)

@@ -144,7 +144,7 @@ func (s *sending) verify() error {
 	if s.held.Network == "" {
 		return fail(KindSiteChanged, "check the request", "the browser does not name it, so its fate could not be seen")
 	}
-	want := wanted{prompt: s.prompt, chats: p.gate.given(), model: p.client.options.Model}
+	want := wanted{prompt: s.prompt, chats: p.gate.given(), model: p.client.options.Model, choice: p.client.options.choice()}
 	id, err := want.verify(s.held.Request.URL, p.gate.body(*s.held))
 	if err != nil {
 		return err

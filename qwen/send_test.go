@@ -234,4 +234,45 @@ func TestModel(t *testing.T) {
 	if kind(err) != qwen.KindSiteChanged || fault(err).MayHaveLeft() || !strings.Contains(fault(err).Hint(), "qwen3.8-max") {
 		t.Errorf("a model that is gone: %v (%s)", err, fault(err).Hint())
 	}
+	if err := s.client.CheckChoices(t.Context()); kind(err) != qwen.KindInvalid || !strings.Contains(fault(err).Hint(), "--model: qwen3.8-max") {
+		t.Errorf("checked before: %v", err)
+	}
+}
+
+// TestChoices are made in the page's own controls, in each form and language of
+// it, and the request is the proof: where it says something else, nothing leaves.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, qwentest.ModeHTTPS1, brisk, func(o *qwen.Options) {
+		o.Model, o.Thinking, o.Search = "qwen3.7-plus", qwen.ThinkingOff, qwen.SearchOff
+	})
+	s.login(t)
+	for name, c := range map[string]struct {
+		change func(*qwentest.Options)
+		want   qwen.Kind
+	}{
+		"June, Chinese":      {func(o *qwentest.Options) { o.Markup, o.Language = qwentest.MarkupJun, "zh-CN" }, ""},
+		"August, Russian":    {func(o *qwentest.Options) { o.Language = "ru-RU" }, ""},
+		"August":             {func(*qwentest.Options) {}, ""},
+		"choices are lost":   {func(o *qwentest.Options) { o.ForgetChoices = true }, qwen.KindSiteChanged},
+		"no known selectors": {func(o *qwentest.Options) { o.Markup = qwentest.MarkupRenamed }, qwen.KindSiteChanged},
+	} {
+		if leftOut(name, "June, Chinese", "August, Russian", "choices are lost") {
+			continue
+		}
+		o := brisk
+		c.change(&o)
+		s.configure(o)
+		prompt := "Do you search, on the page of " + name + "?"
+		_, _, err := s.send(t.Context(), prompt)
+		got, posted := s.site.Asked(prompt), s.site.Find(prompt).Posted
+		switch {
+		case kind(err) != c.want:
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		case c.want != "" && (fault(err).MayHaveLeft() || posted != 0 || !contains(err, "would ask with --thinking auto instead of off")):
+			t.Errorf("%s: %v, posted %d", name, err, posted)
+		case c.want == "" && (got != qwentest.Asked{Model: "qwen3.7-plus", Thinking: "Fast"} || posted != 1):
+			t.Errorf("%s: %+v, posted %d", name, got, posted)
+		}
+	}
 }

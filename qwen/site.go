@@ -33,6 +33,10 @@ type Site struct {
 	LogIn    []string `json:"log_in"`   // seen only when logged out
 	Model    []string `json:"model"`    // opens the list of models, and shows the chosen one
 	Models   []string `json:"models"`   // one row of that list
+	Thinking []string `json:"thinking"` // opens the list of ways to think, and shows the chosen one
+	Thoughts []string `json:"thoughts"` // one row of that list: Auto, Thinking, Fast, in this order
+	Search   []string `json:"search"`   // the switch for searching the web
+	Modes    []string `json:"modes"`    // opens the menu in which that switch may be
 	Punish   []string `json:"punish"`   // a check that asks for a person
 	Blocked  []string `json:"blocked"`  // marks of a whole page that asks for a person
 
@@ -104,6 +108,24 @@ func DefaultSite() Site {
 			".wms-list__item",
 			"[role=listbox] [role=option]",
 			".ant-dropdown-menu-item",
+		},
+		Thinking: []string{
+			".qwen-thinking-selector .qwen-select-thinking",
+			".qwen-select-thinking",
+			"[aria-label='Thinking' i]",
+		},
+		Thoughts: []string{
+			".qwen-thinking-selector .ant-select-item-option",
+			".ant-select-item-option",
+		},
+		Search: []string{
+			".web-search-btn",
+			"[data-menu-id$='-search']",
+			"[role=switch][aria-label*='search' i], button[aria-pressed][aria-label*='search' i]",
+		},
+		Modes: []string{
+			"[role=button][aria-label='Select Mode' i]",
+			".mode-select .mode-select-open",
 		},
 		Punish: []string{
 			"iframe#baxia-dialog-content",

@@ -43,6 +43,21 @@ type Request struct {
 	order int64 // of the request on its connection, from 1
 }
 
+// Asked is what the last message with a text that was accepted asked for.
+type Asked struct {
+	Model    string
+	Thinking string // Auto, Thinking or Fast
+	Search   bool
+}
+
+// Asked returns what the message with a prompt's text asked for; all zero when
+// none was accepted.
+func (s *Site) Asked(prompt string) Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.asked[prompt]
+}
+
 type posted struct {
 	text, chat, requestID string
 	partial               bool
@@ -52,8 +67,9 @@ type posted struct {
 type ledger struct {
 	posts      []posted
 	accepted   map[string]int // text -> messages
-	taken      []string       // the texts that became messages, in order
-	elsewhere  []posted       // chat holds the path
+	asked      map[string]Asked
+	taken      []string // the texts that became messages, in order
+	elsewhere  []posted // chat holds the path
 	unread     int
 	violations []string
 }

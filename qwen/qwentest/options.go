@@ -75,6 +75,7 @@ type Options struct {
 	StopStays           bool          // the stop button never vanishes
 	DrawByFrame         bool          // the page draws in animation frames only
 	SlowImage           bool          // an image never arrives: the load event never fires
+	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 
 	// Answers to what is open.

@@ -43,12 +43,16 @@ func rename(names string) string {
 func (m Markup) renamed() bool { return m == MarkupRenamed || m == MarkupStrange }
 
 // labels are the words of the page.
-type labels struct{ Send, Stop, NewChat, LogIn, SignUp, Placeholder, Greeting string }
+type labels struct {
+	Send, Stop, NewChat, LogIn, SignUp, Placeholder, Greeting string
+	Thinking                                                  [3]string // Auto, Thinking, Fast
+	Search                                                    string
+}
 
 var languages = map[string]labels{
-	"en-US": {"Send", "Stop", "New Chat", "Log in", "Sign up", "How can I help you today?", "Hello there"},
-	"zh-CN": {"发送", "停止", "新建对话", "登录", "注册", "有什么我能帮您的吗？", "你好"},
-	"ru-RU": {"Отправить", "Остановить", "Новый чат", "Войти", "Регистрация", "Чем я могу помочь?", "Здравствуйте"},
+	"en-US": {"Send", "Stop", "New Chat", "Log in", "Sign up", "How can I help you today?", "Hello there", [3]string{"Auto", "Thinking", "Fast"}, "Search"},
+	"zh-CN": {"发送", "停止", "新建对话", "登录", "注册", "有什么我能帮您的吗？", "你好", [3]string{"自动", "思考", "快速"}, "搜索"},
+	"ru-RU": {"Отправить", "Остановить", "Новый чат", "Войти", "Регистрация", "Чем я могу помочь?", "Здравствуйте", [3]string{"Авто", "Размышление", "Быстро"}, "Поиск"},
 }
 
 // page answers everything that is not the API.
@@ -201,7 +205,7 @@ func (c *call) pageConfig(words labels) obj {
 		"serviceWorker": o.ServiceWorker, "draft": o.Draft, "draftDelay": o.DraftDelay.Milliseconds(), "dialog": o.Dialog,
 		"staleChat": o.StaleChat.Milliseconds(), "lateRender": o.LateRender.Milliseconds(), "blockInput": o.BlockInput.Milliseconds(),
 		"earlyStop": o.EarlyStop.Milliseconds(), "stopStays": o.StopStays, "drawByFrame": o.DrawByFrame, "virtual": o.Virtual,
-		"guestPopup": o.GuestPopup, "decoy": []obj{
+		"guestPopup": o.GuestPopup, "forget": o.ForgetChoices, "decoy": []obj{
 			{"id": uuid.NewString(), "role": "user", "text": decoyPrompt},
 			{"id": uuid.NewString(), "role": "assistant", "answer": Answer(decoyPrompt), "titles": []string{}, "done": true, "error": ""},
 		},

@@ -19,7 +19,9 @@ type sendBody struct {
 		Role          string `json:"role"`
 		Content       string `json:"content"`
 		FeatureConfig struct {
-			Thinking *bool `json:"thinking_enabled"`
+			Thinking *bool  `json:"thinking_enabled"`
+			Mode     string `json:"thinking_mode"`
+			Search   bool   `json:"auto_search"`
 		} `json:"feature_config"`
 	} `json:"messages"`
 }
@@ -160,6 +162,10 @@ func (c *call) accept(body *sendBody) (turn, bool) {
 		s.ledger.accepted = map[string]int{}
 	}
 	s.ledger.accepted[m.Content]++
+	if s.ledger.asked == nil {
+		s.ledger.asked = map[string]Asked{}
+	}
+	s.ledger.asked[m.Content] = Asked{body.Model, m.FeatureConfig.Mode, m.FeatureConfig.Search}
 	s.ledger.taken = append(s.ledger.taken, m.Content)
 	return turn{ch, user, answers}, true
 }

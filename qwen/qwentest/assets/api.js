@@ -28,7 +28,7 @@ const Api = (() => {
     chatId: "", models: [model], project_id: "", timestamp: Date.now(), chat_type: "t2t", chat_mode: guest ? "guest" : "normal",
   });
 
-  function sendBody({ chat, parent, text, model, guest, fid, thinking }) {
+  function sendBody({ chat, parent, text, model, guest, fid, thinking, search }) {
     const now = Math.floor(Date.now() / 1000);
     return {
       stream: true, version: "2.1", incremental_output: true, chatId: chat, parentId: parent ?? "", chat_id: chat, parent_id: parent,
@@ -37,8 +37,8 @@ const Api = (() => {
         id: null, fid, parentId: parent, childrenIds: [crypto.randomUUID()], role: "user", content: text, user_action: "chat", files: [],
         timestamp: now, models: [model], model: "", chat_type: "t2t", sub_chat_type: "t2t", parent_id: parent,
         feature_config: {
-          thinking_enabled: true, output_schema: "phase", research_mode: "normal", auto_thinking: thinking === "Auto",
-          thinking_mode: thinking, thinking_format: "summary", auto_search: true,
+          thinking_enabled: thinking !== "Fast", output_schema: "phase", research_mode: "normal", auto_thinking: thinking === "Auto",
+          thinking_mode: thinking, thinking_format: "summary", auto_search: search,
         },
         extra: { meta: { subChatType: "t2t" } },
       }],

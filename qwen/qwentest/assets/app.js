@@ -5,7 +5,7 @@
   const guest = !data.user;
   const app = store({
     text: "", messages: [], dual: [], running: false, stoppable: false, list: [], chat: "", response: "",
-    model: data.models[0].id, thinking: "Auto", busy: false,
+    model: data.models[0].id, thinking: "Auto", search: true, busy: false,
   }, draw);
   const { state, set } = app;
   let field, typed, ignored = 0, last = null;
@@ -79,7 +79,8 @@
       set({ chat });
       if (cfg.urlBefore) address(chat);
     }
-    const body = Api.sendBody({ chat, parent, text, model: state.model, guest, fid, thinking: state.thinking });
+    const chosen = cfg.forget ? { thinking: "Auto", search: true } : state;
+    const body = Api.sendBody({ chat, parent, text, model: state.model, guest, fid, thinking: chosen.thinking, search: chosen.search });
     if (cfg.popup === "post") localStorage.setItem("rehearsal-popup", JSON.stringify(body));
     if (own.double === "post") Api.send(body).catch(() => {});
     let reply;
@@ -201,11 +202,14 @@
     for (const name of ["login", "signup"]) at(name)?.addEventListener("click", () => location.assign("/auth?action=signin"));
     Controls.model(state, choose);
     Controls.thinking(state, think);
+    Controls.search(state, flip);
     draw();
   }
 
   function choose(model) { set({ model }); Controls.model(state, choose); }
   function think(thinking) { set({ thinking }); Controls.thinking(state, think); }
+
+  function flip(search) { set({ search }); Controls.search(state, flip); }
 
   window.__rehearsalPage = { hydrate, load, loadList, set, state, guest };
 })();

@@ -19,12 +19,35 @@ const Controls = (() => {
     at("model").replaceChildren(open, menu);
   }
 
+  // thinking is a select as the page's library makes it: it opens on mousedown.
   function thinking(state, choose) {
-    const option = (mode) => h("div", { class: "ant-select-item-option", role: "option", onclick: () => { choose(mode); menu.hidden = true; } }, mode);
+    const words = (mode) => cfg.labels.Thinking[["Auto", "Thinking", "Fast"].indexOf(mode)];
+    const option = (mode) => h("div", { class: "ant-select-item-option", onclick: () => { choose(mode); menu.hidden = true; } }, words(mode));
     const menu = h("div", { class: "ant-select-dropdown", hidden: true }, ...["Auto", "Thinking", "Fast"].map(option));
     at("thinking").replaceChildren(
-      h("div", { class: "ant-select qwen-select-thinking", onclick: () => toggle(menu) },
-        h("span", { class: "qwen-select-thinking-label-text" }, state.thinking)), menu);
+      h("div", { class: "ant-select qwen-select-thinking", onmousedown: () => toggle(menu) },
+        h("span", { class: "qwen-select-thinking-label-text" }, words(state.thinking))), menu);
+  }
+
+  // search draws the switch for searching the web: a button of its own in June,
+  // an item of the menu of modes since.
+  function search(state, flip) {
+    const bar = at("modes");
+    const word = cfg.labels.Search;
+    if (cfg.jun) {
+      bar.parentElement.querySelector(".web-search-btn")?.remove();
+      bar.after(h("button", { class: "web-search-btn", type: "button", "aria-pressed": String(state.search), onclick: () => flip(!state.search) }, word));
+      return;
+    }
+    const menu = bar.parentElement.querySelector("ul") ?? h("ul", { class: "mode-select-menu", role: "menu", hidden: true });
+    menu.replaceChildren(h("li", {
+      class: "mode-select-common-item", role: "menuitemcheckbox", "data-menu-id": "rc-menu-uuid-search",
+      "aria-checked": String(state.search), onclick: () => flip(!state.search),
+    }, word));
+    if (!menu.isConnected) {
+      bar.after(menu);
+      bar.addEventListener("click", () => toggle(menu));
+    }
   }
 
   // guestPopup asks a guest to log in.
@@ -34,5 +57,5 @@ const Controls = (() => {
       h("button", { type: "button", onclick: () => box.remove() }, "Stay logged out"));
     document.body.append(box);
   }
-  return { model, thinking, guestPopup };
+  return { model, thinking, search, guestPopup };
 })();
