@@ -56,8 +56,9 @@ func (c *caller) hello(ctx context.Context) (holderInfo, error) {
 	return info, err
 }
 
-// step has the holder take one step for a file.
-func (c *caller) step(ctx context.Context, file string) (watch.Result, error) {
+// step has the holder take one step for a file. A usageError says that the
+// holder would send with other choices.
+func (c *caller) step(ctx context.Context, file string, asks choices) (watch.Result, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		return watch.Result{}, err
@@ -65,7 +66,7 @@ func (c *caller) step(ctx context.Context, file string) (watch.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepPatience)
 	defer cancel()
 	var result watch.Result
-	err = c.do(ctx, http.MethodPost, pathStep, map[string][]byte{"file": []byte(abs)}, &result)
+	err = c.do(ctx, http.MethodPost, pathStep, map[string]any{"file": []byte(abs), "choices": asks}, &result)
 	result.File = file
 	return result, err
 }
@@ -92,7 +93,11 @@ func (c *caller) do(ctx context.Context, method, path string, ask, answer any) e
 		return errNoHolder
 	}
 	text, _ := io.ReadAll(io.LimitReader(reply.Body, 4096))
-	return errors.New(strings.TrimSpace(string(text)))
+	err = errors.New(strings.TrimSpace(string(text)))
+	if reply.StatusCode == http.StatusConflict {
+		return usageError{err}
+	}
+	return err
 }
 
 // yield asks the holder to give the profile up and returns when it is free;

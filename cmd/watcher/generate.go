@@ -247,11 +247,12 @@ func (g *generate) own(ctx context.Context, dir string, s *session, files []stri
 		return false, g.noSession(err, open, results)
 	}
 	defer h.close()
+	h.choices = g.set.choices
 	h.use(s.agent)
 	stepping, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- g.step(stepping, s.agent, files, open, results) }()
+	go func() { ended <- g.step(stepping, s, files, open, results) }()
 	select {
 	case err = <-ended:
 		s.close()
@@ -267,10 +268,13 @@ func (g *generate) own(ctx context.Context, dir string, s *session, files []stri
 }
 
 // step runs the agent for the open files and puts what it says in its place.
-func (g *generate) step(ctx context.Context, agent *watch.Agent, files []string, open []int, results []watch.Result) error {
-	step := agent.Generate
+func (g *generate) step(ctx context.Context, s *session, files []string, open []int, results []watch.Result) error {
+	if err := g.checkChoices(ctx, s, files, open, results); err != nil {
+		return err
+	}
+	step := s.agent.Generate
 	if g.wait.on {
-		step = agent.Wait
+		step = s.agent.Wait
 	}
 	names := make([]string, len(open))
 	for i, at := range open {
@@ -331,6 +335,8 @@ func (g *generate) ask(ctx context.Context, dir string, files []string, open []i
 	var left []int
 	for i, at := range open {
 		switch err := answers[i]; {
+		case isUsage(err):
+			return nil, err
 		case errors.Is(err, errNoHolder):
 			left = append(left, at)
 		case err != nil:
@@ -352,7 +358,11 @@ func stillOpen(ctx context.Context, err error, open []int) ([]int, error) {
 // no more to wait for.
 func (g *generate) askOne(ctx context.Context, c *caller, file string, r *watch.Result) error {
 	for {
-		got, err := c.step(ctx, file)
+		var asks choices
+		if r.Phase == state.New {
+			asks = g.set.choices
+		}
+		got, err := c.step(ctx, file, asks)
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 				return nil

@@ -19,7 +19,8 @@ import (
 // for its own user only:
 //
 //	GET  /holder  who is at work: {"pid":N,"command":"run","folders":[…]}
-//	POST /step    {"file":PATH}: take one step for it; the result as JSON
+//	POST /step    {"file":PATH,"choices":{…}}: take one step for it; the result
+//	              as JSON; 409 where the holder sends with other choices
 //	POST /yield   give the profile up until this connection ends; the reply
 //	              begins when it is free
 const (
@@ -40,10 +41,11 @@ type holderInfo struct {
 
 // holder serves the socket of one profile.
 type holder struct {
-	info   holderInfo
-	server *http.Server
-	dir    *os.File // the profile: a socket's path must be short, so it goes through this
-	done   sync.WaitGroup
+	info    holderInfo
+	choices choices // with which it sends; set before use
+	server  *http.Server
+	dir     *os.File // the profile: a socket's path must be short, so it goes through this
+	done    sync.WaitGroup
 
 	mu    sync.Mutex
 	agent *watch.Agent // nil while the profile is given up
@@ -126,7 +128,8 @@ func (h *holder) serveHolder(w http.ResponseWriter, _ *http.Request) {
 
 func (h *holder) serveStep(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
-		File []byte `json:"file"` // bytes, as names need not be text
+		File    []byte  `json:"file"` // bytes, as names need not be text
+		Choices choices `json:"choices"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -135,6 +138,10 @@ func (h *holder) serveStep(w http.ResponseWriter, r *http.Request) {
 	a := h.current()
 	if a == nil {
 		http.Error(w, "the profile is given up for a login", http.StatusServiceUnavailable)
+		return
+	}
+	if why := ask.Choices.differs(h.choices); why != "" {
+		http.Error(w, why, http.StatusConflict)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stepPatience)

@@ -70,6 +70,7 @@ func (a *app) watch(ctx context.Context, profile string, dirs []string, live *li
 		return err
 	}
 	defer h.close()
+	h.choices = a.set.choices
 	h.use(s.agent)
 	running, stop := context.WithCancel(ctx)
 	defer stop()

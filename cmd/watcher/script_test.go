@@ -21,6 +21,7 @@ import (
 //	code N watcher ARGS...    run the program; its exit code must be N
 //	ledger FILE P A           the site got the prompt P times and accepted it A times
 //	await FILE                wait for a file that a program in the background makes
+//	asked FILE MODEL T S      what the site was asked: thinking's name, search true or false
 //	answer FILE               FILE's .md is the site's whole answer to it
 //	life DURATION             logins that the script's own site gives last so long
 //	site OPTION=VALUE...      start a site of the script's own with these options, logged in
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "ledger": scriptLedger, "answer": scriptAnswer, "site": scriptSite,
-			"await": scriptAwait, "loggedin": scriptLoggedIn,
+			"await": scriptAwait, "loggedin": scriptLoggedIn, "asked": scriptAsked,
 		},
 	})
 }
@@ -109,6 +110,17 @@ func scriptLedger(ts *testscript.TestScript, neg bool, args []string) {
 	got := strconv.Itoa(e.Posted) + " " + strconv.Itoa(e.Accepted)
 	if want := args[1] + " " + args[2]; got != want || len(e.Elsewhere) > 0 {
 		ts.Fatalf("%s: posted and accepted %s, want %s; elsewhere %v", args[0], got, want, e.Elsewhere)
+	}
+}
+
+// scriptAsked checks what a prompt's message asked the site for.
+func scriptAsked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: asked FILE MODEL THINKING SEARCH")
+	}
+	got := ts.Value(siteKey{}).(*stage).site.Asked(sent(ts, args[0]))
+	if want := (qwentest.Asked{Model: args[1], Thinking: args[2], Search: args[3] == "true"}); got != want {
+		ts.Fatalf("%s asked %+v, want %+v", args[0], got, want)
 	}
 }
 

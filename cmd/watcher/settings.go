@@ -19,14 +19,17 @@ import (
 
 // settings are the flags that every command shares.
 type settings struct {
-	site, profile, browser, model string
-	siteFile                      string
-	visible, recursive, ready     bool
-	poll, settle, rescan, grace   time.Duration
-	stall, expire, gap            time.Duration
-	inFlight                      int
-	logFormat, logLevel           string
-	quiet                         bool
+	site, profile, browser      string
+	siteFile                    string
+	choices                     choices
+	sources                     bool
+	maxChars                    int
+	visible, recursive, ready   bool
+	poll, settle, rescan, grace time.Duration
+	stall, expire, gap          time.Duration
+	inFlight                    int
+	logFormat, logLevel         string
+	quiet                       bool
 
 	table qwen.Site // what is known of the site's page; set by finish
 
@@ -43,7 +46,11 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.profile, "profile", "", "folder of the browser's login (default $XDG_STATE_HOME/watcher/profile)")
 	f.StringVar(&s.browser, "browser", "", "Chromium or Chrome to use (default: found in PATH and the usual places)")
 	f.BoolVar(&s.visible, "visible", false, "show the browser's window")
-	f.StringVar(&s.model, "model", "", "model id the site must use (default: the page's own choice)")
+	f.StringVar(&s.choices.Model, "model", "", "lower-case id of the model that the site must use (default: the page's own choice)")
+	f.StringVar(&s.choices.Thinking, "thinking", "", "auto, on or off (default: the page's own choice)")
+	f.StringVar(&s.choices.Search, "search", "", "let the model search the web: on or off (default: the page's own choice)")
+	f.BoolVar(&s.sources, "sources", false, "list what the model's web search found at the end of name.md")
+	f.IntVar(&s.maxChars, "max-chars", qwen.MaxChars, "a prompt of more characters is refused before anything is sent; 0: no limit")
 	f.DurationVar(&s.poll, "poll", d.Poll, "look at an unanswered chat this often")
 	f.DurationVar(&s.settle, "settle", d.Settle, "a prompt must not change for so long before it is sent")
 	f.DurationVar(&s.rescan, "rescan", d.Rescan, "look through the folders this often, events or not")
@@ -75,6 +82,12 @@ func (s *settings) finish(f *pflag.FlagSet) error {
 	}
 	if s.inFlight < 1 {
 		return usagef("--in-flight %d: at least 1", s.inFlight)
+	}
+	if s.maxChars < 0 {
+		return usagef("--max-chars %d: 0 means no limit", s.maxChars)
+	}
+	if err := s.choices.check(); err != nil {
+		return err
 	}
 	if err := s.readTable(); err != nil {
 		return usageError{err}
@@ -160,7 +173,8 @@ func (s *settings) logger(w io.Writer, level zerolog.Level) zerolog.Logger {
 func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options {
 	return qwen.Options{
 		Site: s.site, Table: s.table, Profile: p, Browser: s.browser, Visible: s.visible,
-		Model: s.model, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
+		Model: s.choices.Model, Thinking: qwen.Thinking(s.choices.Thinking), Search: qwen.Search(s.choices.Search),
+		Sources: s.sources, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
 		Evidence: evidenceDir(), Version: versionText(),
 	}
 }
@@ -172,6 +186,7 @@ func (s *settings) agentConfig(chat watch.Chat, id string, log zerolog.Logger) w
 	c.Recursive, c.RequireReady = s.recursive, s.ready
 	c.Settle, c.Rescan, c.Poll, c.Grace = s.settle, s.rescan, s.poll, s.grace
 	c.Stall, c.Expire, c.SendGap, c.InFlight = s.stall, s.expire, s.gap, s.inFlight
+	c.MaxChars = s.maxChars
 	return c
 }
 
