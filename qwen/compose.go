@@ -19,10 +19,13 @@ func (o *Options) steady() time.Duration { return o.PageAge / 10 }
 
 // compose puts the text into an old enough page and sees that it stays.
 func (s *sending) compose(ctx context.Context) error {
-	p := s.page
+	p, since := s.page, time.Now()
 	_, err := p.until(ctx, composeTimeout, func(state pageState) (bool, error) {
 		old := state.Age >= float64(p.client.options.PageAge.Milliseconds())
-		return state.Composer != "" && old, p.trouble(state)
+		if err := p.trouble(state); err != nil {
+			return false, err
+		}
+		return state.Composer != "" && old, state.blocked(since)
 	}, func(pageState, error) error {
 		return fail(KindSiteChanged, "find the composer", "the page has none that is known")
 	})
@@ -45,6 +48,21 @@ func (s *sending) compose(ctx context.Context) error {
 	}
 	s.step(StepFilled)
 	return nil
+}
+
+// chooserTimeout is how long the question which of two answers is better may
+// block the composer before a person is asked to answer it.
+const chooserTimeout = 5 * time.Second
+
+// blocked is the error of a page whose composer is off because it asks something
+// that only a person can answer.
+func (s pageState) blocked(since time.Time) error {
+	if s.Composer != "" || !s.Chooser || time.Since(since) < chooserTimeout {
+		return nil
+	}
+	e := fail(KindChallenge, "find the composer", "the site asks which of two answers is better, and takes no prompt before that")
+	e.Advice = "run 'watcher login' and choose one in the window that opens"
+	return e
 }
 
 // filling is the text on its way into the composer: a page that starts up, or

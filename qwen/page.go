@@ -65,6 +65,7 @@ type pageState struct {
 	Stop     bool   `json:"stop"`
 	Avatar   bool   `json:"avatar"`
 	LogIn    bool   `json:"logIn"`
+	Chooser  bool   `json:"chooser"`
 	Punish   bool   `json:"punish"`
 	Blocked  bool   `json:"blocked"`
 }

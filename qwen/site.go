@@ -37,6 +37,7 @@ type Site struct {
 	Thoughts []string `json:"thoughts"` // one row of that list: Auto, Thinking, Fast, in this order
 	Search   []string `json:"search"`   // the switch for searching the web
 	Modes    []string `json:"modes"`    // opens the menu in which that switch may be
+	Chooser  []string `json:"chooser"`  // the question which of two answers is better, which blocks the composer
 	Punish   []string `json:"punish"`   // a check that asks for a person
 	Blocked  []string `json:"blocked"`  // marks of a whole page that asks for a person
 
@@ -126,6 +127,10 @@ func DefaultSite() Site {
 		Modes: []string{
 			"[role=button][aria-label='Select Mode' i]",
 			".mode-select .mode-select-open",
+		},
+		Chooser: []string{
+			".smrm .smrm-card__prefer-btn",
+			".qwen-chat-message-dual-message",
 		},
 		Punish: []string{
 			"iframe#baxia-dialog-content",

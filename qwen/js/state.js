@@ -32,6 +32,7 @@ function state(site) {
     stop: find(site.stop).length > 0,
     avatar: find(site.avatar).length > 0,
     logIn: find(site.log_in).length > 0,
+    chooser: find(site.chooser).length > 0,
     punish: find(site.punish).length > 0,
     blocked: exists(site.blocked),
   };

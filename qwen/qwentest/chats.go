@@ -135,6 +135,9 @@ func (c *call) list() {
 	a, offered := c.site.who(c.r)
 	rows := []obj{}
 	for _, ch := range c.site.owned(a) {
+		if c.site.now().Sub(ch.created) < c.options.ListLag {
+			continue
+		}
 		rows = append(rows, obj{"id": ch.id, "title": ch.title, "updated_at": unix(ch.updated), "created_at": unix(ch.created), "chat_type": ch.kind})
 	}
 	c.site.mu.Unlock()

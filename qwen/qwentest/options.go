@@ -75,28 +75,30 @@ type Options struct {
 	StopStays           bool          // the stop button never vanishes
 	DrawByFrame         bool          // the page draws in animation frames only
 	SlowImage           bool          // an image never arrives: the load event never fires
+	Overlay             string        // "chooser": the page asks which of two old answers is better, and the composer is off; "rating": something lies over the send button
 	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 
 	// Answers to what is open.
-	KeepFID           bool   // the client's fid becomes the user message's id
-	HistoryArray      bool   // history.messages is an array, not a map
-	ErrorShape        string // errors on the send: "json" (default), "raw" (JSON as text/event-stream), "framed" (a data: line)
-	ErrorWithoutID    bool   // error frames inside a stream carry no response_id
-	EndedShape        string // "The request is ended!": "data" (default) or "error"
-	NotDoneStopped    bool   // a stopped answer has done:false
-	NotDoneFailed     bool   // a failed answer has done:false
-	ResumeLive        bool   // resuming gives only what comes, no replay
-	DoneMarker        bool   // streams end with data: [DONE]
-	FillContent       bool   // an answer's content holds the text too
-	HideTyping        bool   // a chat read in mid-generation shows no text yet
-	DualAsList        bool   // the second answer of a pair is in no list of children
-	PageSize          int    // chats in one page of the list; default 50
-	Unsigned          string // "": unsigned calls to signed endpoints get the captcha; "send": all but completions; "all": none is checked
-	StrictCookies     bool   // completions without the page's cookies is an "Internal error"
-	MaxPrompt         int    // more characters draw the captcha stub; default 100000, negative no limit
-	StreamStaysOpen   bool   // connections stay open after the last frame
-	OneRequest        bool   // a connection serves one request and is closed
+	KeepFID           bool          // the client's fid becomes the user message's id
+	HistoryArray      bool          // history.messages is an array, not a map
+	ErrorShape        string        // errors on the send: "json" (default), "raw" (JSON as text/event-stream), "framed" (a data: line)
+	ErrorWithoutID    bool          // error frames inside a stream carry no response_id
+	EndedShape        string        // "The request is ended!": "data" (default) or "error"
+	NotDoneStopped    bool          // a stopped answer has done:false
+	NotDoneFailed     bool          // a failed answer has done:false
+	ResumeLive        bool          // resuming gives only what comes, no replay
+	DoneMarker        bool          // streams end with data: [DONE]
+	FillContent       bool          // an answer's content holds the text too
+	HideTyping        bool          // a chat read in mid-generation shows no text yet
+	DualAsList        bool          // the second answer of a pair is in no list of children
+	PageSize          int           // chats in one page of the list; default 50
+	ListLag           time.Duration // the list shows a chat so long after it was made
+	Unsigned          string        // "": unsigned calls to signed endpoints get the captcha; "send": all but completions; "all": none is checked
+	StrictCookies     bool          // completions without the page's cookies is an "Internal error"
+	MaxPrompt         int           // more characters draw the captcha stub; default 100000, negative no limit
+	StreamStaysOpen   bool          // connections stay open after the last frame
+	OneRequest        bool          // a connection serves one request and is closed
 	TokenLife         time.Duration
 	ReplyDelay        time.Duration // every API reply comes so much later
 	ThinkingPause     time.Duration // silence between thinking and answer

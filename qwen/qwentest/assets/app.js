@@ -14,7 +14,7 @@
     View.messages(state, (id) => set({ dual: [], messages: state.messages.filter((m) => m.id === id || !state.dual.includes(m.id)) }));
     View.button(state, press, stop);
     if (field.value !== state.text) field.value = state.text; // a controlled field shows the state, whatever it was given
-    field.disabled = state.dual.length > 1;
+    field.disabled = state.dual.length > 1 || cfg.overlay === "chooser";
   }
 
   // changed is the field's onChange.
@@ -203,6 +203,7 @@
     Controls.model(state, choose);
     Controls.thinking(state, think);
     Controls.search(state, flip);
+    if (cfg.overlay) Controls.overlay(cfg.overlay);
     draw();
   }
 

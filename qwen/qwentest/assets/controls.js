@@ -57,5 +57,16 @@ const Controls = (() => {
       h("button", { type: "button", onclick: () => box.remove() }, "Stay logged out"));
     document.body.append(box);
   }
-  return { model, thinking, search, guestPopup };
+  // overlay puts something over the page: the question which of two answers is
+  // better, or a rating that lies over the composer's buttons.
+  function overlay(kind) {
+    if (kind === "chooser") {
+      const card = () => h("div", { class: "smrm-card" }, h("button", { class: "smrm-card__prefer-btn", type: "button" }, "I prefer this response"));
+      at("messages").append(h("div", { class: "smrm" }, "Which response do you prefer?", card(), card()));
+      return;
+    }
+    const box = h("div", { class: "satisfaction-rating__box", style: "position:fixed;bottom:0;left:0;right:0;height:240px;z-index:9;background:#fffc" }, "How do you like it?");
+    document.body.append(box);
+  }
+  return { model, thinking, search, guestPopup, overlay };
 })();
