@@ -154,6 +154,9 @@ func TestWhichMessageAndAnswer(t *testing.T) {
 		{"a follow-up", "a3", "", "a2", append(two, user("u2", "a2", "q", "a3"), answerOf("a3", "u2", "third", nil)), "u2", "third"},
 		{"an unknown id falls back", "a2", "zz", "", two, "u1", "second"},
 		{"an edited prompt: the active root", "a9", "", "", append(two, user("u9", "", "edited", "a9"), answerOf("a9", "u9", "ninth", nil)), "u9", "ninth"},
+		{"a read that begins late", "a3", "u1", "", []string{user("u2", "a2", "q", "a3"), answerOf("a3", "u2", "third", nil)}, "", ""},
+		{"a read that begins late, unnamed", "a3", "", "", []string{user("u2", "a2", "q", "a3"), answerOf("a3", "u2", "third", nil)}, "", ""},
+		{"a read that begins within our turn", "a2", "u1", "", two[1:], "", ""},
 		{"no answer yet", "u1", "", "", two[:1], "u1", ""},
 		{"a loop in the parents", "a2", "", "", append(two, user("x", "x", "loop")), "u1", "second"},
 	} {

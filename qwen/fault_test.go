@@ -285,12 +285,15 @@ func TestAnswersOfEveryForm(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, qwentest.ModeHTTPS1, brisk, func(o *qwen.Options) { o.Sources = true })
 	s.login(t)
+	found := "\n\n## Sources\n\n1. [The first page](<https://example.org/one>)\n2. [The \\[second\\] page](<https://example.org/two?a=1&b=2>)"
 	for directive, c := range map[string]struct{ before, after string }{
-		"answer=search": {"", "\n\n## Sources\n\n1. [The first page](<https://example.org/one>)\n" +
-			`2. [The \[second\] page](<https://example.org/two?a=1&b=2>)`},
-		"answer=image": {"![](" + qwentest.ImageURL + ")\n\n", ""},
-		"answer=long fault=late-text delay=1500ms": {"", ""},
+		"answer=search fault=late-text delay=1s": {"", found},
+		"answer=image":                           {"![](" + qwentest.ImageURL + ")\n\n", ""},
+		"answer=long fault=late-text delay=1s":   {"", ""},
 	} {
+		if leftOut(directive, "answer=search fault=late-text delay=1s") {
+			continue
+		}
 		prompt := "An answer of its own form.\n!rehearsal " + directive
 		address, message := s.mustSend(t, prompt)
 		if got := s.answer(t, address, message).Text; got != c.before+qwentest.Answer(prompt)+c.after {

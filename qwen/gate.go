@@ -47,7 +47,7 @@ type gate struct {
 	mu      sync.Mutex
 	phase   gatePhase
 	needle  *needle
-	asking  bool            // the page asked for a new chat
+	asking  bool            // the page asked for a new chat since the send is expected
 	chats   map[string]bool // ids that chats/new returned to this page
 	version string          // the front end's, as its own calls name it
 	waiting []paused        // held while a send is held
@@ -149,6 +149,8 @@ func (g *gate) decide(p paused) verdict {
 	case (g.phase == gateHolding || g.phase == gateReleasing) && g.site.hosts(p.Request.URL):
 		g.waiting = append(g.waiting, p)
 		return wait
+	case g.phase == gateArmed && p.Request.Method == "POST" && g.isAt(p, g.path.NewChat):
+		g.asking = true
 	}
 	return pass
 }

@@ -77,6 +77,9 @@ func TestGatePolicy(t *testing.T) {
 			if (*shut == 1) != (want == hold) || len(g.held) != *shut {
 				t.Errorf("%s in phase %d: shut %d times, %d held", c.name, phase, *shut, len(g.held))
 			}
+			if asked := c.name == "a new chat" && g.phase == gateArmed; g.asked() != asked {
+				t.Errorf("%s in phase %d: asked for a chat: %v", c.name, phase, g.asked())
+			}
 			if (len(g.waiting) == 1) != (want == wait) {
 				t.Errorf("%s in phase %d: %d wait", c.name, phase, len(g.waiting))
 			}

@@ -154,6 +154,9 @@ func (s *sending) notSent(ctx context.Context, op string) error {
 			return trouble
 		}
 	}
+	if s.page.gate.asked() {
+		return fail(KindSiteChanged, op, "the page asks for a chat, and then sends nothing")
+	}
 	n := utf8.RuneCountInString(s.prompt)
 	if n < quietLeast {
 		return fail(KindSiteChanged, op, "the page sends nothing, and doesn't say why")

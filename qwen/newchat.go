@@ -53,7 +53,8 @@ func notGone(err error) error {
 	return err
 }
 
-// asked reports whether the page asked for a new chat since it was loaded.
+// asked reports whether the page asked for a new chat since its send is
+// expected: the click had an effect then, and another could make a second send.
 func (g *gate) asked() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -32,28 +32,19 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestPairThenNext: an answer in two versions gives the first, and leaves nothing
-// behind that keeps the next prompt.
-func TestPairThenNext(t *testing.T) {
+// TestPairAndLag: an answer in two versions gives the first, and leaves nothing
+// behind that keeps the next prompt. A chat that the account's list does not show
+// yet is not found, and is when it does; an id in upper case is the same chat.
+func TestPairAndLag(t *testing.T) {
 	t.Parallel()
 	o := brisk
-	o.DualAsList = true
+	o.ListLag, o.DualAsList = time.Hour, true
 	s := onLight(t, "http", o)
 	pair := "Answered twice.\n!rehearsal fault=dual"
-	address, message := s.mustSend(t, pair)
-	if got := s.answer(t, address, message).Text; got != qwentest.Answer(pair) {
-		t.Errorf("the answer differs: %q", got)
+	first, answered := s.mustSend(t, pair)
+	if got := s.answer(t, first, answered).Text; got != qwentest.Answer(pair) {
+		t.Errorf("the answer of a pair differs: %q", got)
 	}
-	s.mustSend(t, "The next prompt after a pair.")
-}
-
-// TestListLags: a chat that the account's list does not show yet is not found, and
-// is when it does; and an id in upper case is the same chat.
-func TestListLags(t *testing.T) {
-	t.Parallel()
-	o := brisk
-	o.ListLag = time.Hour
-	s := onLight(t, "http", o)
 	prompt := "A chat that its list shows late."
 	address, message := s.mustSend(t, prompt)
 	if found, err := s.client.Find(t.Context(), prompt); err != nil || len(found) != 0 {

@@ -128,6 +128,27 @@ func TestCheckNeverPanics(t *testing.T) {
 	})
 }
 
+// TestAboutRead: what a reply to a read says of an answer or a text was made for
+// another call. It fails no job.
+func TestAboutRead(t *testing.T) {
+	for body, want := range map[string]Kind{
+		`{"error":{"details":"The request is ended!"}}`:                                 KindUnreachable,
+		`{"success":true,"data":{"status":false,"details":"The request is ended!"}}`:    KindUnreachable,
+		`{"error":{"code":"data_inspection_failed"}}`:                                   KindUnreachable,
+		`{"success":false,"data":{"code":"Not_Found","details":"chat x is not exist"}}`: KindGone,
+		`{"success":false,"data":{"code":"RateLimited","num":3}}`:                       KindQuota,
+		`{"success":false,"data":{"code":"Brand_New"}}`:                                 KindSiteChanged,
+		`{"ret":["FAIL_SYS_USER_VALIDATE"]}`:                                            KindChallenge,
+	} {
+		if err := aboutRead(reply{Status: 200, Body: body}.check("read the chat", time.Now())); kindOf(err) != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+	if err := aboutRead(reply{Status: 413}.check("read the chat", time.Now())); kindOf(err) != KindUnreachable {
+		t.Errorf("413: %v", err)
+	}
+}
+
 func TestErrorAnswers(t *testing.T) {
 	e := fail(KindQuota, "send", "%w", errNoHeaders)
 	if e.Error() != "send: "+errNoHeaders.Error() || e.Class() != "quota" || e.Hint() == "" || e.MayHaveLeft() || e.Unwrap() == nil {

@@ -89,7 +89,7 @@ func DefaultSite() Site {
 		Stop: []string{
 			".chat-prompt-send-button button.stop-button",
 			"button.stop-button",
-			"button[aria-label*='stop' i], button[aria-label*='停止']",
+			"button[aria-label*='stop' i], button[aria-label*='停止'], button[aria-label*='Остановить' i]",
 		},
 		Avatar: []string{
 			"button:has(img[alt='User profile'])",

@@ -137,13 +137,20 @@ func (t trouble) check(op string, now time.Time) error {
 	case code == "data_inspection_failed":
 		return fail(KindFiltered, op, "the site refuses the text: %s", said)
 	case code == "chat_in_progress" || strings.Contains(low, "chat is in progress"):
-		return fail(KindUnreachable, op, "the chat is busy: %s", said)
+		return busy(op, "the chat is busy: %s", said)
 	case strings.Contains(low, "request is ended") || strings.Contains(low, "request is finished"):
 		return fail(KindGeneration, op, "the site says: %s", said)
 	case code == "internal_error" || busyWords(low):
-		return fail(KindUnreachable, op, "the site is overloaded: %s", said)
+		return busy(op, "the site is overloaded: %s", said)
 	}
 	return fail(KindSiteChanged, op, "%s: %s", refusalOf(code, low), firstOf(said, "no reason is given"))
+}
+
+// busy is trouble that passes, of a site that is in reach.
+func busy(op, format, said string) error {
+	e := fail(KindUnreachable, op, format, said)
+	e.Advice = "nothing is to be done: the program tries again by itself"
+	return e
 }
 
 // refusalOf is what a refusal means that speaks of the request itself: the page

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +21,12 @@ type reply struct {
 	says  string // in the reason
 }
 
+// What is beside the prompt afterwards.
 const (
-	fails = "x.md.err"          // the job's own: nothing was taken
-	rests = "watcher.paused"    // the queue's: nothing was taken
-	taken = "x.md.err x.md.url" // the chat has the prompt, and the job failed
-	doubt = "watcher.paused x.md.url"
+	fails = "x.md.err"                // the job's own failure: the site has no prompt
+	rests = "watcher.paused"          // the queue's: the site has no prompt
+	taken = "x.md.err x.md.url"       // the job's own, and the site has the prompt
+	doubt = "watcher.paused x.md.url" // nobody knows yet, and the site is not asked for a while
 )
 
 var replies = []reply{
@@ -63,13 +65,13 @@ var replies = []reply{
 	{qwentest.Fault{Kind: qwentest.Status, N: 401}, 1, "login", rests, "401"},
 	{qwentest.Fault{Kind: qwentest.ServerBusy}, 1, "unreachable", rests, "overloaded"},
 	{qwentest.Fault{Kind: qwentest.BusyText}, 1, "unreachable", rests, "overloaded"},
-	{qwentest.Fault{Kind: qwentest.Status, N: 503}, 1, "unreachable", rests, "503"},
+	{qwentest.Fault{Kind: qwentest.Status, N: 503}, 3, "unreachable", doubt, "503"},
 	{qwentest.Fault{Kind: qwentest.Status, N: 413}, 1, "invalid", fails, "too long"},
 	{qwentest.Fault{Kind: qwentest.Unknown}, 1, "site-changed", rests, "isn't known"},
 	{qwentest.Fault{Kind: qwentest.UnknownError}, 1, "site-changed", rests, "something new"},
 	{qwentest.Fault{Kind: qwentest.Strange}, 1, "site-changed", rests, "isn't understood"},
-	{qwentest.Fault{Kind: qwentest.Blank}, 1, "unreachable", rests, "does not show it"},
-	{qwentest.Fault{Kind: qwentest.HalfJSON}, 1, "unreachable", rests, "cut or not JSON"},
+	{qwentest.Fault{Kind: qwentest.Blank}, 3, "unreachable", doubt, "does not show it"},
+	{qwentest.Fault{Kind: qwentest.HalfJSON}, 3, "unreachable", doubt, "cut or not JSON"},
 }
 
 // TestReplies: one call of generate for each reply to a send that is known. The
@@ -78,6 +80,9 @@ var replies = []reply{
 func TestReplies(t *testing.T) {
 	for _, c := range replies {
 		name := string(c.fault.Kind)
+		if c.fault.Kind == qwentest.Status {
+			name += fmt.Sprint(" ", c.fault.N)
+		}
 		if c.fault.Take {
 			name += ", taken"
 		}
