@@ -49,6 +49,29 @@ func TestStalled(t *testing.T) {
 	})
 }
 
+// An answer that came after the program gave up is one file away, and is not asked
+// for again.
+func TestLateAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Rescan = 10 * time.Minute // hours pass
+		r.chat.Script(plan(watchtest.Plan{Stuck: true, Wakes: time.Hour}))
+		r.write("a.prompt", "hello")
+		a := r.running()
+		pass(2 * time.Hour)
+		r.failed("a", watch.ClassStalled)
+		if r.has("a.md") {
+			t.Error("an answer beside a failure")
+		}
+		r.remove("a.md.err")
+		a.Kick()
+		pass(2 * time.Minute)
+		r.answered("a", "hello")
+		if r.has("a.md.err") || r.chat.Calls("send") != 1 {
+			t.Errorf("sent %d times\n%s", r.chat.Calls("send"), r.log)
+		}
+	})
+}
+
 func TestSlowAnswersAreNotStalled(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.cfg.Rescan = 10 * time.Minute // hours pass

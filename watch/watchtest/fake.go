@@ -23,6 +23,7 @@ type Plan struct {
 	Takes  time.Duration // Send takes so long before its commit, and again after it
 	Think  time.Duration // the answer grows for so long before it is whole
 	Stuck  bool          // the answer never becomes whole, and stops growing
+	Wakes  time.Duration // with Stuck: it does after all, so long after the site took the prompt
 	Fails  *Fault        // reading the answer gives this once the prompt is there, and half of it
 	Rename string        // the site stores this text as the message, not the prompt
 	Skip   bool          // a broken driver: sends without a commit

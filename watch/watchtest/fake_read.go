@@ -43,7 +43,7 @@ func (c *chat) turn() watch.Turn {
 		grown = c.stopped.Sub(c.due)
 	}
 	switch {
-	case c.plan.Stuck:
+	case c.plan.Stuck && (c.plan.Wakes == 0 || grown < c.plan.Wakes):
 		t.Text, t.Progress = whole[:len(whole)/2], 1
 	case grown < c.plan.Think:
 		t.Text = whole[:int(int64(len(whole))*int64(grown)/int64(c.plan.Think))]
