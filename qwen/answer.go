@@ -52,7 +52,7 @@ func (p part) shown() bool {
 func (p part) links() (links []string) {
 	add := func(format, address string) {
 		address = strings.TrimSpace(address)
-		if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") || strings.ContainsAny(address, " \t\r\n<>()\"") {
+		if !isWeb(address) || strings.ContainsAny(address, " \t\r\n<>()\"") {
 			return
 		}
 		links = append(links, fmt.Sprintf(format, address))
@@ -68,6 +68,11 @@ func (p part) links() (links []string) {
 		add("[slides](%s)", e.Slides.PDF)
 	}
 	return links
+}
+
+// isWeb reports whether an address is one that a reader's link may lead to.
+func isWeb(address string) bool {
+	return strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")
 }
 
 // answer is the answer's Markdown: the parts of phase "answer" in order, with
@@ -181,6 +186,10 @@ func (m message) sourceList() string {
 		}
 		title := oneLine(firstOf(s.Title, s.URL), 200)
 		title = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(title)
+		if !isWeb(s.URL) {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, title) // its number counts
+			continue
+		}
 		address := strings.NewReplacer("<", "%3C", ">", "%3E", "\n", "", "\r", "").Replace(s.URL)
 		fmt.Fprintf(&b, "%d. [%s](<%s>)\n", i+1, title, address)
 	}

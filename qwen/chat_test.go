@@ -286,9 +286,11 @@ func TestPartsBesideText(t *testing.T) {
 		text, sources string
 		done          bool
 	}{
-		"a search":          {[]string{thinkingPart, searchPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [One](<https://a.example/1>)\n2. [Two \\[2\\]](<https://a.example/2>)", true},
-		"a tool's search":   {[]string{toolPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [https://b.example/3](<https://b.example/3>)", true},
-		"a tool's list":     {[]string{listPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [Four](<https://c.example/4>)", true},
+		"a search":        {[]string{thinkingPart, searchPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [One](<https://a.example/1>)\n2. [Two \\[2\\]](<https://a.example/2>)", true},
+		"a tool's search": {[]string{toolPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [https://b.example/3](<https://b.example/3>)", true},
+		"a tool's list":   {[]string{listPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [Four](<https://c.example/4>)", true},
+		"a source that is no page": {[]string{strings.Replace(listPart, "https://c.example/4", "javascript:x()", 1), strings.Replace(toolPart, "https://b.example/3", "https://b.example/<3>", 1), textPart},
+			"So it is[[1]][[2]].", "\n\n## Sources\n\n1. Four\n2. [https://b.example/<3>](<https://b.example/%3C3%3E>)", true},
 		"two searches":      {[]string{toolPart, listPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [https://b.example/3](<https://b.example/3>)\n2. [Four](<https://c.example/4>)", true},
 		"a list that grows": {[]string{strings.Replace(searchPart, `,{"url":"https://a.example/2","title":"Two [2]"}`, "", 1), searchPart, textPart}, "So it is[[1]][[2]].", "\n\n## Sources\n\n1. [One](<https://a.example/1>)\n2. [Two \\[2\\]](<https://a.example/2>)", true},
 		"an image alone":    {[]string{thinkingPart, imagePart}, image, "", true},

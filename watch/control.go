@@ -115,6 +115,9 @@ func (c *courier) peek(ctx context.Context, r *report) bool {
 	m := r.order.marker
 	t, err := c.cfg.Chat.Read(ctx, m.Address, m.Message, m.After)
 	if err != nil {
+		if t.Text != "" { // of an answer that was stopped
+			r.turn = &t
+		}
 		return false
 	}
 	r.spoke, r.turn = collect, &t

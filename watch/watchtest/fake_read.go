@@ -32,7 +32,11 @@ func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.
 		t.Text, t.Done = t.Text[:len(t.Text)/2], false
 		return t, c.plan.Fails
 	}
-	return c.turn(), nil
+	t := c.turn()
+	if !c.stopped.IsZero() && !t.Done {
+		return t, &Fault{Kind: watch.ClassGeneration, Text: "fake chat: the answer was stopped", Left: true}
+	}
+	return t, nil
 }
 
 func (c *chat) turn() watch.Turn {
@@ -76,6 +80,10 @@ func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
 	return list, nil
 }
 
+// LastWords is for how many seconds more an answer grows that is stopped; all of
+// it shows at once.
+const LastWords = 600
+
 // Stop ends an answer that is not whole yet: it grows no more.
 func (f *Fake) Stop(ctx context.Context, address, _ string) error {
 	f.mu.Lock()
@@ -88,7 +96,7 @@ func (f *Fake) Stop(ctx context.Context, address, _ string) error {
 		return &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
 	}
 	if f.arrive(); c.stopped.IsZero() && c.message != "" {
-		c.stopped = time.Now()
+		c.stopped = time.Now().Add(LastWords * time.Second)
 	}
 	return nil
 }
