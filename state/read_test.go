@@ -155,6 +155,23 @@ func TestWriters(t *testing.T) {
 	}
 }
 
+// Where the kernel sees only some of the writers, a lease that it gives tells
+// nothing; that it refuses one does.
+func TestWritersElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, ownerA)
+	must(t, os.Symlink("/proc/self/comm", filepath.Join(dir, "x.prompt")))
+	if open, known, err := d.Writers("x"); open || known || err != nil {
+		t.Errorf("open %v, known %v, %v", open, known, err)
+	}
+	w, err := os.OpenFile("/proc/self/comm", os.O_WRONLY, 0)
+	must(t, err)
+	defer w.Close()
+	if open, known, err := d.Writers("x"); !open || !known || err != nil {
+		t.Errorf("while it is written: open %v, known %v, %v", open, known, err)
+	}
+}
+
 func TestReady(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, ownerA)

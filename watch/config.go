@@ -22,7 +22,11 @@ type Config struct {
 	Recursive    bool     // watch their subfolders too
 	RequireReady bool     // a prompt waits for its name.prompt.ready
 
-	Settle  time.Duration // two equal looks at a prompt are this far apart
+	Settle time.Duration // two equal looks at a prompt are this far apart
+	// LeaselessSettle is the least Settle where nothing tells whether a file
+	// is still open for writing.
+	LeaselessSettle time.Duration
+
 	Rescan  time.Duration // every folder is looked at this often, events or not
 	Poll    time.Duration // between two reads of an unanswered chat
 	Grace   time.Duration // after which a prompt that may have left has arrived or never will
@@ -79,18 +83,19 @@ type Pause struct {
 // Defaults returns the design's values, with no chat, log, id or folders.
 func Defaults() Config {
 	return Config{
-		Log:       zerolog.Nop(),
-		Recursive: true,
-		Settle:    2 * time.Second,
-		Rescan:    30 * time.Second,
-		Poll:      time.Minute,
-		Grace:     2 * time.Minute,
-		Stall:     30 * time.Minute,
-		Expire:    24 * time.Hour,
-		SendGap:   30 * time.Second,
-		Patience:  90 * time.Second,
-		StopGrace: 15 * time.Second,
-		InFlight:  3,
+		Log:             zerolog.Nop(),
+		Recursive:       true,
+		Settle:          2 * time.Second,
+		LeaselessSettle: 10 * time.Second,
+		Rescan:          30 * time.Second,
+		Poll:            time.Minute,
+		Grace:           2 * time.Minute,
+		Stall:           30 * time.Minute,
+		Expire:          24 * time.Hour,
+		SendGap:         30 * time.Second,
+		Patience:        90 * time.Second,
+		StopGrace:       15 * time.Second,
+		InFlight:        3,
 	}
 }
 
@@ -105,7 +110,7 @@ func (c *Config) check() error {
 		v    time.Duration
 		zero bool
 	}{
-		{"settle", c.Settle, true}, {"rescan", c.Rescan, false}, {"poll", c.Poll, false},
+		{"settle", c.Settle, true}, {"leaseless settle", c.LeaselessSettle, true}, {"rescan", c.Rescan, false}, {"poll", c.Poll, false},
 		{"grace", c.Grace, false}, {"stall", c.Stall, false}, {"expire", c.Expire, false},
 		{"send gap", c.SendGap, true}, {"patience", c.Patience, true}, {"stop grace", c.StopGrace, true},
 	} {

@@ -70,7 +70,7 @@ func (j *job) needsMarker() bool {
 // glimpse takes one look at a new prompt that has not settled. Two looks that
 // are a settle time apart must see the same file, and nobody may have it open
 // for writing.
-func (j *job) glimpse(now time.Time, settle time.Duration) {
+func (j *job) glimpse(now time.Time, settle, leaseless time.Duration) {
 	j.lookedAt = now
 	id, err := j.folder.dir.Identify(j.name)
 	if err != nil {
@@ -92,15 +92,15 @@ func (j *job) glimpse(now time.Time, settle time.Duration) {
 		j.later(now, why)
 		return
 	}
-	j.weigh(now, settle, id, open, known)
+	j.weigh(now, settle, leaseless, id, open, known)
 }
 
 // weigh decides about a look at the same file as before. Where nobody can tell
 // whether it is open for writing, only time can.
-func (j *job) weigh(now time.Time, settle time.Duration, id state.Identity, open, known bool) {
+func (j *job) weigh(now time.Time, settle, leaseless time.Duration, id state.Identity, open, known bool) {
 	if !known {
 		j.folder.leaseless = true
-		settle = max(settle, leaselessSettle)
+		settle = max(settle, leaseless)
 	}
 	switch {
 	case open:
@@ -113,10 +113,6 @@ func (j *job) weigh(now time.Time, settle time.Duration, id state.Identity, open
 		j.unsettled, j.lookAt = "", time.Time{}
 	}
 }
-
-// leaselessSettle is the least settle time where nothing tells whether a file
-// is still open for writing.
-const leaselessSettle = 10 * time.Second
 
 // later waits for a file that cannot be taken as it is: often at first, then
 // ever less. An event or a rescan makes the next look come sooner.

@@ -25,15 +25,15 @@ func TestWeigh(t *testing.T) {
 		{"open for a second", 2 * time.Second, 0, 5, true, true, reasonOpen, firstLook},
 		{"open for hours", 2 * time.Second, 9 * time.Hour, 5, true, true, reasonOpen, 9*time.Hour + lastLook},
 		{"empty", 2 * time.Second, 4 * time.Second, 0, false, true, reasonEmpty, 6 * time.Second},
-		{"nobody can tell: longer", 2 * time.Second, 2 * time.Second, 5, false, false, reasonChanging, leaselessSettle},
-		{"nobody can tell, settle 0", 0, 0, 5, false, false, reasonChanging, leaselessSettle},
-		{"nobody can tell, over", 2 * time.Second, leaselessSettle, 5, false, false, "", 0},
-		{"nobody can tell, settle 20s", 20 * time.Second, leaselessSettle, 5, false, false, reasonChanging, 20 * time.Second},
+		{"nobody can tell: longer", 2 * time.Second, 2 * time.Second, 5, false, false, reasonChanging, 10 * time.Second},
+		{"nobody can tell, settle 0", 0, 0, 5, false, false, reasonChanging, 10 * time.Second},
+		{"nobody can tell, over", 2 * time.Second, 10 * time.Second, 5, false, false, "", 0},
+		{"nobody can tell, settle 20s", 20 * time.Second, 10 * time.Second, 5, false, false, reasonChanging, 20 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			id.Size = c.size
 			j := &job{folder: &folder{}, glance: id, glancedAt: now}
-			j.weigh(now.Add(c.age), c.settle, id, c.open, c.known)
+			j.weigh(now.Add(c.age), c.settle, 10*time.Second, id, c.open, c.known)
 			if j.unsettled != c.want || j.folder.leaseless != !c.known {
 				t.Errorf("unsettled %q, leaseless %v", j.unsettled, j.folder.leaseless)
 			}

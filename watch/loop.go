@@ -184,12 +184,12 @@ func (l *loop) lookDue(now time.Time) {
 	for _, f := range l.folders {
 		for _, j := range f.jobs {
 			if f.dir != nil && !j.lookAt.IsZero() && !j.lookAt.After(now) {
-				j.glimpse(now, l.cfg.Settle)
+				j.glimpse(now, l.cfg.Settle, l.cfg.LeaselessSettle)
 			}
 		}
 		if f.leaseless && !f.saidLease {
 			f.saidLease = true
-			l.log.Warn().Str("folder", f.path).Dur("settle", max(l.cfg.Settle, leaselessSettle)).
+			l.log.Warn().Str("folder", f.path).Dur("settle", max(l.cfg.Settle, l.cfg.LeaselessSettle)).
 				Msg("cannot tell whether files are still open for writing; waiting longer")
 		}
 	}

@@ -47,7 +47,7 @@ func (l *loop) overNew(k *ask, j *job, o Outcome, now time.Time) bool {
 // settle is the time that a prompt's two looks are apart.
 func (l *loop) settle(j *job) time.Duration {
 	if j.folder.leaseless {
-		return max(l.cfg.Settle, leaselessSettle)
+		return max(l.cfg.Settle, l.cfg.LeaselessSettle)
 	}
 	return l.cfg.Settle
 }

@@ -1,5 +1,3 @@
-//go:build crash
-
 package main
 
 import (
@@ -8,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"watcher/cmd/watcher/lab"
 	"watcher/qwen"
 	"watcher/state"
 	"watcher/watch"
@@ -218,20 +214,10 @@ func (st labState) count(prompt string) (posted, taken int) {
 	return posted, taken
 }
 
-// addresses are the chats in which a prompt was taken.
-func (st labState) addresses(prompt string) (list []string) {
-	for _, p := range st.posts {
-		if p.Prompt == prompt && p.Taken {
-			list = append(list, p.Address)
-		}
-	}
-	return list
-}
-
 // count is how often a prompt has arrived and been taken so far.
 func (s *labSite) count(prompt string) (posted, taken int) { return s.save().count(prompt) }
 
-// save and restore carry the site back to an earlier moment.
+// save is what the site knows now.
 func (s *labSite) save() labState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,29 +228,20 @@ func (s *labSite) save() labState {
 	return st
 }
 
-func (s *labSite) restore(st labState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.posts, s.made = slices.Clone(st.posts), st.made
-	s.chats = map[string]*labChat{}
-	for address, c := range maps.All(st.chats) {
-		s.chats[address] = &c
-	}
-}
-
 // wireChat is the driver that the program uses in the laboratory.
 type wireChat struct {
 	socket  string
 	profile *qwen.Profile
 }
 
-// The program is told by its environment where the laboratory's chat is.
+// The program is told by its environment where the laboratory's chat is, and
+// how long it waits where it cannot tell who writes.
 func init() {
-	if err := lab.Traced(); err != nil {
-		panic(err)
-	}
 	if socket := os.Getenv("WATCHER_TEST_CHAT"); socket != "" {
 		testHooks.driver = func(o qwen.Options) driver { return wireChat{socket, o.Profile} }
+	}
+	if settle, err := time.ParseDuration(os.Getenv("WATCHER_TEST_LEASELESS")); err == nil {
+		testHooks.agent = func(c *watch.Config) { c.LeaselessSettle = settle }
 	}
 }
 

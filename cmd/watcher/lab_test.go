@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,13 @@ type bench struct {
 	sends   map[string]int    // how often a job may be taken, by job; else once
 	posting []string          // what was wrong when a prompt arrived
 	cut     bool              // a marker was cut by somebody else, and may be empty
+}
+
+// A program under the tracer stops for it before anything else.
+func init() {
+	if err := lab.Traced(); err != nil {
+		panic(err)
+	}
 }
 
 // labOwner is the owner id of the laboratory's account in a prepared profile.
@@ -106,7 +114,7 @@ func (b *bench) environment(profile string) []string {
 	return []string{
 		"HOME=" + b.home, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"),
 		"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off",
-		"WATCHER_TEST_CHAT=" + b.site.socket,
+		"WATCHER_TEST_CHAT=" + b.site.socket, "WATCHER_TEST_LEASELESS=1ms",
 		"WATCHER_SITE=https://chat.example", "WATCHER_PROFILE=" + profile, "WATCHER_SEND_GAP=0s",
 		"WATCHER_SETTLE=1ms", "WATCHER_POLL=8ms", "WATCHER_RESCAN=40ms", "WATCHER_GRACE=20ms",
 		"WATCHER_LOG_FORMAT=json", "WATCHER_LOG_LEVEL=debug",
@@ -333,4 +341,25 @@ func clearProfile(dir string) error {
 		}
 	}
 	return err
+}
+
+// addresses are the chats in which a prompt was taken.
+func (st labState) addresses(prompt string) (list []string) {
+	for _, p := range st.posts {
+		if p.Prompt == prompt && p.Taken {
+			list = append(list, p.Address)
+		}
+	}
+	return list
+}
+
+// restore carries the site back to an earlier moment.
+func (s *labSite) restore(st labState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts, s.made = slices.Clone(st.posts), st.made
+	s.chats = map[string]*labChat{}
+	for address, c := range maps.All(st.chats) {
+		s.chats[address] = &c
+	}
 }
