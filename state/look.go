@@ -46,7 +46,7 @@ func (d *Dir) has(n Name, k Kind) (bool, error) {
 
 func (d *Dir) isPrompt(file string) (bool, error) {
 	st, err := d.follow(file)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return false, nil
 	}
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG, err
@@ -66,16 +66,21 @@ func identity(st *unix.Stat_t) Identity {
 
 // Identify stats a job's prompt, following a symbolic link. The error is
 // ErrNotRegular for a folder, a FIFO and the like.
-func (d *Dir) Identify(n Name) (Identity, error) {
+func (d *Dir) Identify(n Name) (Identity, error) { return d.identify(n, KindPrompt) }
+
+// IdentifyReady does so with its .prompt.ready.
+func (d *Dir) IdentifyReady(n Name) (Identity, error) { return d.identify(n, KindReady) }
+
+func (d *Dir) identify(n Name, k Kind) (Identity, error) {
 	if err := n.Check(); err != nil {
 		return Identity{}, err
 	}
-	st, err := d.follow(n.File(KindPrompt))
+	st, err := d.follow(n.File(k))
 	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = ErrNotRegular
 	}
 	if err != nil {
-		return Identity{}, d.fail("look at prompt", n.File(KindPrompt), err)
+		return Identity{}, d.fail("look at", n.File(k), err)
 	}
 	return identity(&st), nil
 }

@@ -164,12 +164,13 @@ func TestLookupOddFiles(t *testing.T) {
 	must(t, unix.Mkfifo(filepath.Join(dir, "fifo.prompt"), 0o600))
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "broken.prompt")))
 	must(t, os.Symlink("loop.prompt", filepath.Join(dir, "loop.prompt")))
+	must(t, os.Symlink("/dev/null/x", filepath.Join(dir, "notdir.prompt")))
 	must(t, os.Symlink("/dev/null", filepath.Join(dir, "device.prompt")))
 	must(t, os.Symlink("..data/a", filepath.Join(dir, "link.prompt")))
 	must(t, os.Mkdir(filepath.Join(dir, "..data"), 0o755))
 	put(t, dir, "..data/a", "hi")
 	for n, want := range map[Name]Phase{
-		"folder": Absent, "fifo": Absent, "broken": Absent, "loop": Absent, "device": Absent, "link": New,
+		"folder": Absent, "fifo": Absent, "broken": Absent, "loop": Absent, "notdir": Absent, "device": Absent, "link": New,
 	} {
 		files, err := d.Lookup(n)
 		if must(t, err); files.Phase() != want {

@@ -47,9 +47,7 @@ func (d *Dir) Scan() (Listing, error) {
 		return d.subfolder(&l, base, typ, ok)
 	})
 	if err == nil {
-		l.Jobs, l.Done, err = d.jobs(jobs)
-	}
-	if err == nil {
+		l.Jobs, l.Done = d.jobs(jobs)
 		l.Lost, err = d.compare(jobs)
 	}
 	if err != nil {
@@ -92,7 +90,7 @@ func (d *Dir) subfolder(l *Listing, base []byte, typ uint8, ours bool) error {
 }
 
 // jobs picks out of the table what the caller has to look at.
-func (d *Dir) jobs(t *table) (map[Name]Files, int, error) {
+func (d *Dir) jobs(t *table) (map[Name]Files, int) {
 	found, done := map[Name]Files{}, 0
 	for _, s := range t.slots {
 		files := s.files &^ unsure
@@ -104,11 +102,9 @@ func (d *Dir) jobs(t *table) (map[Name]Files, int, error) {
 		}
 		n := Name(t.name(s))
 		if s.files&unsure != 0 {
-			is, err := d.isPrompt(n.File(KindPrompt))
-			if err != nil {
-				return nil, 0, err
-			}
-			if !is {
+			// An error is this entry's alone, such as a link's into a folder
+			// that is closed to us. Who reads the prompt is told.
+			if is, err := d.isPrompt(n.File(KindPrompt)); err == nil && !is {
 				files = files.Without(KindPrompt)
 			}
 		}
@@ -116,7 +112,7 @@ func (d *Dir) jobs(t *table) (map[Name]Files, int, error) {
 			found[n] = files
 		}
 	}
-	return found, done, nil
+	return found, done
 }
 
 // wanted reports whether a job asks for something.
