@@ -11,13 +11,18 @@ import (
 // writing. A read lease is refused with EAGAIN while one has, and given back
 // at once otherwise. known is false where leases cannot tell: another user's
 // file, and a file that may be written behind this kernel's back.
-func (d *Dir) Writers(n Name) (open, known bool, err error) {
+func (d *Dir) Writers(n Name) (open, known bool, err error) { return d.writers(n, KindPrompt) }
+
+// ReadyWriters does so with its .prompt.ready.
+func (d *Dir) ReadyWriters(n Name) (open, known bool, err error) { return d.writers(n, KindReady) }
+
+func (d *Dir) writers(n Name, k Kind) (open, known bool, err error) {
 	if err := n.Check(); err != nil {
 		return false, false, err
 	}
-	f, err := d.open(n.File(KindPrompt))
+	f, err := d.open(n.File(k))
 	if err != nil {
-		return false, false, d.fail("look at prompt", n.File(KindPrompt), err)
+		return false, false, d.fail("look at", n.File(k), err)
 	}
 	defer f.Close()
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
@@ -26,7 +31,7 @@ func (d *Dir) Writers(n Name) (open, known bool, err error) {
 		// Closing gives the lease back as well, should this fail.
 		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 		if known, err = private(f); err != nil {
-			return false, false, d.fail("look at prompt", n.File(KindPrompt), err)
+			return false, false, d.fail("look at", n.File(k), err)
 		}
 		return false, known, nil
 	case errors.Is(err, unix.EAGAIN):

@@ -19,7 +19,7 @@ type order struct {
 	verb     verb
 	dir      *state.Dir
 	name     state.Name
-	settled  state.Identity // what two looks saw; for send
+	settled  sight          // what two looks saw; for send
 	seen     state.Identity // the prompt as it was last compared with the marker
 	changed  bool           // and what came of that
 	row      int            // altered sends in a row so far

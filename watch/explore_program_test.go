@@ -272,7 +272,7 @@ func (s *stage) run(owner int8, m memory) memory {
 		return m
 	}
 	if id, err := f.dir.Identify(job1); err == nil {
-		j.glance, j.unsettled, j.lookAt = id, "", time.Time{} // it settled
+		j.glance.prompt, j.unsettled, j.lookAt = id, "", time.Time{} // it settled
 	}
 	j.due = now
 	if j.believed && m.expired {

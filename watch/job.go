@@ -18,15 +18,15 @@ type job struct {
 	unseen  error     // why its files could not be looked at after its last order
 
 	// While New.
-	glance    state.Identity // the first of two looks
-	glancedAt time.Time      // zero: none yet
-	lookAt    time.Time      // when to look again; zero: it has settled, or no look is needed
-	lookedAt  time.Time      // the last look
-	unsettled string         // why it has not settled; "" when it has
-	balk      string         // why the last attempt turned back at the file, ...
-	balkAt    state.Identity // ... as it was then
-	tries     int            // sends that the queue's trouble ended
-	banned    bool           // never to be sent by this process
+	glance    sight     // the first of two looks
+	glancedAt time.Time // zero: none yet
+	lookAt    time.Time // when to look again; zero: it has settled, or no look is needed
+	lookedAt  time.Time // the last look
+	unsettled string    // why it has not settled; "" when it has
+	balk      string    // why the last attempt turned back at the file, ...
+	balkAt    sight     // ... as it was then
+	tries     int       // sends that the queue's trouble ended
+	banned    bool      // never to be sent by this process
 
 	// While Sent.
 	marker   state.Marker
@@ -67,12 +67,37 @@ func (j *job) needsMarker() bool {
 	return j.phase() == state.Sent || j.files.Has(state.KindMarker) && j.files.Has(state.KindRetry)
 }
 
+// sight is what a look at a new job sees: the prompt, and its .ready where one
+// is needed.
+type sight struct {
+	prompt, ready state.Identity
+}
+
+// sight looks at the files that have to settle.
+func (j *job) sight(ready bool) (s sight, err error) {
+	if s.prompt, err = j.folder.dir.Identify(j.name); err == nil && ready && j.files.Has(state.KindReady) {
+		s.ready, err = j.folder.dir.IdentifyReady(j.name)
+	}
+	return s, err
+}
+
+// writers tells whether one of them is open for writing.
+func (j *job) writers(ready bool) (open, known bool, err error) {
+	open, known, err = j.folder.dir.Writers(j.name)
+	if err != nil || open || !ready || !j.files.Has(state.KindReady) {
+		return open, known, err
+	}
+	open, too, err := j.folder.dir.ReadyWriters(j.name)
+	return open, known && too, err
+}
+
 // glimpse takes one look at a new prompt that has not settled. Two looks that
-// are a settle time apart must see the same file, and nobody may have it open
-// for writing.
-func (j *job) glimpse(now time.Time, settle, leaseless time.Duration) {
+// are a settle time apart must see the same files, and nobody may have one open
+// for writing: a .ready is empty before its sum is in it.
+func (j *job) glimpse(now time.Time, c *Config) {
+	settle := c.Settle
 	j.lookedAt = now
-	id, err := j.folder.dir.Identify(j.name)
+	id, err := j.sight(c.RequireReady)
 	if err != nil {
 		j.glancedAt = time.Time{}
 		_, why := readTrouble(err)
@@ -86,18 +111,18 @@ func (j *job) glimpse(now time.Time, settle, leaseless time.Duration) {
 			return
 		}
 	}
-	open, known, err := j.folder.dir.Writers(j.name)
+	open, known, err := j.writers(c.RequireReady)
 	if err != nil {
 		_, why := readTrouble(err)
 		j.later(now, why)
 		return
 	}
-	j.weigh(now, settle, leaseless, id, open, known)
+	j.weigh(now, settle, c.LeaselessSettle, id, open, known)
 }
 
 // weigh decides about a look at the same file as before. Where nobody can tell
 // whether it is open for writing, only time can.
-func (j *job) weigh(now time.Time, settle, leaseless time.Duration, id state.Identity, open, known bool) {
+func (j *job) weigh(now time.Time, settle, leaseless time.Duration, id sight, open, known bool) {
 	if !known {
 		j.folder.leaseless = true
 		settle = max(settle, leaseless)
@@ -105,7 +130,7 @@ func (j *job) weigh(now time.Time, settle, leaseless time.Duration, id state.Ide
 	switch {
 	case open:
 		j.later(now, reasonOpen)
-	case id.Size == 0:
+	case id.prompt.Size == 0:
 		j.later(now, reasonEmpty)
 	case now.Sub(j.glancedAt) < settle:
 		j.unsettled, j.lookAt = j.reason(id), j.glancedAt.Add(settle)
@@ -132,7 +157,7 @@ const (
 
 // reason is why a file that is between its two looks waits: it is the reason
 // of the last attempt as long as the file did not change since.
-func (j *job) reason(id state.Identity) string {
+func (j *job) reason(id sight) string {
 	if j.balk != "" && id == j.balkAt {
 		return j.balk
 	}
@@ -153,7 +178,8 @@ func (j *job) unsettle(now time.Time, why string) {
 // enter resets what belongs to the phases that the job is not in any more.
 func (j *job) enter(files state.Files, now time.Time) {
 	was := j.phase()
-	changed := files != j.files
+	before := j.files
+	changed := files != before
 	j.files = files
 	switch {
 	case !j.asks():
@@ -165,6 +191,9 @@ func (j *job) enter(files state.Files, now time.Time) {
 		j.said = nil // a hold that comes back is news again
 	}
 	if was == j.phase() {
+		if j.phase() == state.New && before.Has(state.KindReady) != files.Has(state.KindReady) {
+			j.glancedAt, j.unsettled, j.lookAt = time.Time{}, reasonChanging, now
+		}
 		return
 	}
 	fresh := job{folder: j.folder, name: j.name, files: files, since: j.since, entered: now, said: j.said, repeats: j.repeats,

@@ -9,7 +9,7 @@ import (
 
 func TestWeigh(t *testing.T) {
 	now := time.Now()
-	id := state.Identity{Size: 5, Inode: 1}
+	id := sight{prompt: state.Identity{Size: 5, Inode: 1}}
 	for _, c := range []struct {
 		name        string
 		settle, age time.Duration
@@ -31,7 +31,7 @@ func TestWeigh(t *testing.T) {
 		{"nobody can tell, settle 20s", 20 * time.Second, 10 * time.Second, 5, false, false, reasonChanging, 20 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			id.Size = c.size
+			id.prompt.Size = c.size
 			j := &job{folder: &folder{}, glance: id, glancedAt: now}
 			j.weigh(now.Add(c.age), c.settle, 10*time.Second, id, c.open, c.known)
 			if j.unsettled != c.want || j.folder.leaseless != !c.known {

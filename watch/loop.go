@@ -184,7 +184,7 @@ func (l *loop) lookDue(now time.Time) {
 	for _, f := range l.folders {
 		for _, j := range f.jobs {
 			if f.dir != nil && !j.lookAt.IsZero() && !j.lookAt.After(now) {
-				j.glimpse(now, l.cfg.Settle, l.cfg.LeaselessSettle)
+				j.glimpse(now, &l.cfg)
 			}
 		}
 		if f.leaseless && !f.saidLease {

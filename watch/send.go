@@ -36,7 +36,7 @@ func (c *courier) send(ctx context.Context, r *report) {
 		}
 		return
 	}
-	if p.ID != o.settled {
+	if p.ID != o.settled.prompt {
 		r.wait = reasonChanging
 		return
 	}
@@ -88,9 +88,15 @@ func (c *courier) uploaded(o *order, p state.Prompt) (wait string) {
 		return ""
 	}
 	sum, err := o.dir.Ready(o.name)
+	if err != nil {
+		return reasonNotReady
+	}
+	id, err := o.dir.IdentifyReady(o.name) // after the read: it was of this file
 	switch {
 	case err != nil:
 		return reasonNotReady
+	case id != o.settled.ready:
+		return reasonChanging
 	case sum == "" || sum == p.FileSum:
 		return ""
 	case !sha256Form.MatchString(sum):

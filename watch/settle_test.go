@@ -269,3 +269,62 @@ func TestUTF16(t *testing.T) {
 		r.answered("a", "hi")
 	})
 }
+
+// A .ready has to settle as well: 'sha256sum x > x.prompt.ready' makes an empty
+// one first, which would say that all is there.
+func TestReadyIsBeingWritten(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.RequireReady = true
+		r.write("a.prompt", "half ")
+		a := r.running()
+		pass(time.Minute)
+		f, err := os.Create(r.path("a.prompt.ready"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		a.Kick()
+		pass(10 * time.Minute)
+		r.unsent("a")
+		if r.logged("waiting", "open for writing") != 1 {
+			t.Errorf("log:\n%s", r.log)
+		}
+		fmt.Fprintf(f, "%x", sha256.Sum256([]byte("half and half")))
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Minute)
+		r.unsent("a")
+		r.write("a.prompt", "half and half")
+		pass(3 * time.Minute)
+		r.answered("a", "half and half")
+	})
+}
+
+// One that is made empty again, by the next upload, is looked at anew.
+func TestReadyIsReplaced(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.cfg.RequireReady, r.cfg.SendGap = true, 5*time.Minute
+		for _, name := range []string{"a", "b"} {
+			r.write(name+".prompt", name)
+			r.write(name+".prompt.ready", fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
+		}
+		r.running()
+		pass(2 * time.Minute)
+		r.answered("a", "a")
+		f, err := os.Create(r.path("b.prompt.ready")) // it waits for the gap only
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		pass(20 * time.Minute)
+		if n := len(r.chat.Accepted()); n != 1 {
+			t.Errorf("sent while its .ready was written: %v", r.chat.Accepted())
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Minute)
+		r.answered("b", "b")
+	})
+}
