@@ -178,8 +178,8 @@ func (in *intake) answered(job, text string) {
 	if string(got) != labAnswer(text) {
 		in.t.Errorf("%s.md is not the answer to what should have been sent", job)
 	}
-	if n := len(in.arrivals(text)); n != 1 {
-		in.t.Errorf("%s arrived %d times", job, n)
+	if posted, taken := in.site.count(text); posted != 1 || taken != 1 {
+		in.t.Errorf("%s was posted %d times and taken %d times", job, posted, taken)
 	}
 }
 
@@ -193,6 +193,16 @@ func (in *intake) arrivals(text string) (times []time.Time) {
 		}
 	}
 	return times
+}
+
+// waits reports whether the log says why a job waits.
+func (in *intake) waits(job, why string) bool {
+	for line := range strings.Lines(in.out.String()) {
+		if strings.Contains(line, `"waiting"`) && strings.Contains(line, in.path(job)+`"`) && strings.Contains(line, why) {
+			return true
+		}
+	}
+	return false
 }
 
 // unsent demands that jobs left no trace in the folder.
