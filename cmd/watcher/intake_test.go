@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,8 @@ type intake struct {
 	home string
 	dir  string // what is watched, subfolders too
 	bin  string
+	wrap []string // what the daemon is started by, if it is
+	user uint32   // who it runs as, if that is not the test's user
 	cmd  *exec.Cmd
 	out  *syncBuffer
 
@@ -108,7 +111,11 @@ func (in *intake) write(name, content string) {
 // start starts the daemon; settings are further variables of its environment.
 func (in *intake) start(settings ...string) {
 	in.t.Helper()
-	in.cmd, in.out = exec.Command(in.bin, "run", in.dir), &syncBuffer{}
+	args := append(slices.Clone(in.wrap), in.bin, "run", in.dir)
+	in.cmd, in.out = exec.Command(args[0], args[1:]...), &syncBuffer{}
+	if in.user != 0 {
+		in.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: in.user, Gid: in.user}}
+	}
 	in.cmd.Dir = "/"
 	in.cmd.Env = append([]string{
 		"HOME=" + in.home, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"),
