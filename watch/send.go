@@ -204,5 +204,13 @@ func (e *envelope) look() error {
 	if why := e.uploaded(e.order, p); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
+	// A file's time can stand still for two seconds (vfat). So this comes after
+	// the read: what nobody was writing then is no mix.
+	switch open, _, err := dir.Writers(name); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errRecall, err)
+	case open:
+		return fmt.Errorf("%w: %s", errRecall, reasonOpen)
+	}
 	return nil
 }

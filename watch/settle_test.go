@@ -71,6 +71,32 @@ func TestAnEditWhileItWaitsForItsTurn(t *testing.T) {
 	})
 }
 
+// Somebody opens it for writing while the send is prepared: what was read may
+// be of two versions, though no time of the file says so.
+func TestOpenedAtTheLastMoment(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.chat.Script(plan(watchtest.Plan{Takes: 5 * time.Second}))
+		r.write("a.prompt", "hello")
+		r.running()
+		pass(4 * time.Second)
+		f, err := os.OpenFile(r.path("a.prompt"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		pass(2 * time.Minute)
+		r.unsent("a")
+		if r.logged("waiting", "last moment: the prompt is open") != 1 {
+			t.Errorf("log:\n%s", r.log)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Minute)
+		r.answered("a", "hello")
+	})
+}
+
 // The file that settled long ago is being rewritten when its turn comes.
 func TestRewrittenWhenItsTurnComes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

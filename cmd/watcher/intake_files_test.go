@@ -115,6 +115,9 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s: %s", file, b)
 		}
 	}
+	// What failed as no text is sent once it is one.
+	in.write("bad0.prompt", in.expect("bad0", "text after all"))
+	in.answered("bad0", "text after all")
 	for i := range blank { // the content comes after the placeholder
 		job := fmt.Sprintf("blank%d", i)
 		in.unsent(job)

@@ -67,6 +67,8 @@ func TestAnotherUser(t *testing.T) {
 	in.must(os.Chmod(in.path("secret.prompt"), 0o600))
 	inner := in.drop("sub/inner")
 	in.must(os.Chmod(in.path("sub"), 0o700))
+	listed := in.drop("listed/only") // its names can be read, its files cannot
+	in.must(os.Chmod(in.path("listed"), 0o744))
 	in.start("WATCHER_RESCAN=500ms")
 	slow := in.text("slow", 1, 100)
 	in.slowly(in.path("slow.prompt"), slow)
@@ -74,13 +76,18 @@ func TestAnotherUser(t *testing.T) {
 	for _, job := range []string{"secret", "link"} {
 		in.until("a line about "+job, func() bool { return in.waits(job, "permission denied") })
 	}
-	in.unsent("secret", "link", "device", "sub/inner")
+	in.until("a line about the folder", func() bool {
+		return strings.Contains(in.out.String(), in.path("listed")+": permission denied")
+	})
+	in.unsent("secret", "link", "device", "sub/inner", "listed/only")
 	in.must(os.Chmod(in.path("secret.prompt"), 0o644))
 	in.must(os.Chmod(closed, 0o755))
 	in.must(os.Chmod(in.path("sub"), 0o777))
 	in.answered("secret", secret)
 	in.answered("link", "a link into a closed folder")
 	in.answered("sub/inner", inner)
+	in.must(os.Chmod(in.path("listed"), 0o777))
+	in.answered("listed/only", listed)
 	in.unsent("device")
 	in.stop()
 	if n := strings.Count(in.out.String(), "cannot tell whether files are still open"); n < 1 {
