@@ -61,8 +61,8 @@ func siteFields(table *Site) map[string]any {
 	return fields
 }
 
-// setSiteField reads one key's value: a text, or a list of texts, none of them
-// empty. Whatever is neither a list nor the name of a global is a path.
+// setSiteField reads one key's value: a text, a list of texts, none of them
+// empty, or a number. Whatever is neither a list nor the name of a global is a path.
 func setSiteField(key string, raw json.RawMessage, field any) error {
 	switch field := field.(type) {
 	case *[]string:
@@ -83,6 +83,12 @@ func setSiteField(key string, raw json.RawMessage, field any) error {
 			return siteFileError("%q must end in /, as a chat's id comes behind it; it is %q", key, oneLine(text, 60))
 		}
 		*field = text
+	case *int:
+		var n int
+		if json.Unmarshal(raw, &n) != nil || n < 0 || string(raw) == "null" {
+			return siteFileError("%q must be a number, 0 or more; it is %s", key, oneLine(string(raw), 60))
+		}
+		*field = n
 	}
 	return nil
 }

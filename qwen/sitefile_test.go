@@ -30,6 +30,7 @@ func TestReadSite(t *testing.T) {
 		`{"composer":"textarea"}`: `"composer" must be a list`, `{"send":[]}`: `"send" must be a list`,
 		`{"send":["a",""]}`: `"send" must be a list`, `{"send":[1]}`: `"send" must be a list`, `{"send":null}`: `"send" must be a list`,
 		`{"home":["/"]}`: `"home" must be a text`, `{"home":""}`: `"home" must be a text`, `{"home":null}`: `"home" must be a text`,
+		`{"max_chars":"many"}`: `"max_chars" must be a number`, `{"max_chars":-1}`: `"max_chars" must be a number`, `{"max_chars":null}`: `"max_chars" must be a number`,
 		`{"chat":"/api/v3/chat"}`:                    `"chat" must end in /`,
 		`{"completions":"https://example.com/send"}`: `"completions" must be a path`,
 	} {

@@ -119,7 +119,7 @@ func (in *intake) start(settings ...string) {
 	in.cmd.Dir = "/"
 	in.cmd.Env = append([]string{
 		"HOME=" + in.home, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"),
-		"WATCHER_TEST_CHAT=" + in.site.socket, "WATCHER_SITE=https://chat.example",
+		"WATCHER_TEST_CHAT=" + in.site.socket, "WATCHER_SITE=https://chat.example", "WATCHER_MAX_CHARS=0",
 		"WATCHER_PROFILE=" + filepath.Join(in.home, "profile"),
 		"WATCHER_SETTLE=" + intakeSettle.String(), "WATCHER_RESCAN=5s", "WATCHER_POLL=50ms",
 		"WATCHER_SEND_GAP=0s", "WATCHER_IN_FLIGHT=1000", "WATCHER_LOG_FORMAT=json",

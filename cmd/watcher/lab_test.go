@@ -116,7 +116,7 @@ func (b *bench) environment(profile string) []string {
 		"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off",
 		"WATCHER_TEST_CHAT=" + b.site.socket, "WATCHER_TEST_LEASELESS=1ms",
 		"WATCHER_SITE=https://chat.example", "WATCHER_PROFILE=" + profile, "WATCHER_SEND_GAP=0s",
-		"WATCHER_SETTLE=1ms", "WATCHER_POLL=8ms", "WATCHER_RESCAN=40ms", "WATCHER_GRACE=20ms",
+		"WATCHER_SETTLE=1ms", "WATCHER_MAX_CHARS=0", "WATCHER_POLL=8ms", "WATCHER_RESCAN=40ms", "WATCHER_GRACE=20ms",
 		"WATCHER_LOG_FORMAT=json", "WATCHER_LOG_LEVEL=debug",
 	}
 }
