@@ -20,8 +20,9 @@ import (
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state", "evidence")
-	s := newStage(t, qwentest.ModeHTTPS2, brisk, func(o *qwen.Options) { o.Evidence, o.Version = dir, "v1.2.3" })
-	s.login(t)
+	s := onLight(t, "h2", brisk)
+	s.client.SetEvidence(dir)
+	t.Cleanup(func() { s.client.SetEvidence("") })
 	if err := s.client.UseCookies(t.Context(), []qwen.Cookie{
 		{Name: "token", Value: s.site.Token(), Domain: "127.0.0.1", Path: "/", Secure: true},
 		{Name: "other", Value: "canarycookie", Domain: "127.0.0.1", Path: "/"}}); err != nil {
@@ -72,24 +73,22 @@ func TestEvidence(t *testing.T) {
 	s.onStep(nil)
 	s.site.Clear()
 
-	// The send button is gone.
-	table := qwen.DefaultSite()
-	table.Send = []string{"#gone"}
-	s.client.SetTable(table)
-	s.site.Fault(qwentest.Fault{Kind: qwentest.Garbage, On: qwentest.OnNew, Times: qwentest.Always})
-	s.client.SetTable(qwen.DefaultSite())
-	text = prompt(2)
-	_, _, err = s.send(t.Context(), text)
-	outcome{qwen.KindSiteChanged, false, 0, 0}.check(t, s, text, err)
-	kept(err, qwen.KindSiteChanged)
-	s.site.Clear()
+	if !leftOut("more places") {
+		// The site refuses a new chat: nothing is sent.
+		s.site.Fault(qwentest.Fault{Kind: qwentest.Garbage, On: qwentest.OnNew, Times: qwentest.Always})
+		text := prompt(2)
+		_, _, err := s.send(t.Context(), text)
+		outcome{qwen.KindSiteChanged, false, 0, 0}.check(t, s, text, err)
+		kept(err, qwen.KindSiteChanged)
+		s.site.Clear()
 
-	// The same again is not kept again.
-	s.site.Fault(qwentest.Fault{Kind: qwentest.Garbage, On: qwentest.OnNew, Times: qwentest.Always})
-	_, _, err = s.send(t.Context(), text)
-	folders--
-	kept(err, qwen.KindSiteChanged)
-	s.site.Clear()
+		// The same again is not kept again.
+		s.site.Fault(qwentest.Fault{Kind: qwentest.Garbage, On: qwentest.OnNew, Times: qwentest.Always})
+		_, _, err = s.send(t.Context(), text)
+		folders--
+		kept(err, qwen.KindSiteChanged)
+		s.site.Clear()
+	}
 
 	// A chat that is read shows prompt and answer.
 	text = prompt(3)
@@ -100,14 +99,16 @@ func TestEvidence(t *testing.T) {
 	kept(err, qwen.KindSiteChanged)
 	s.site.Clear()
 
-	// The whole page is a check.
-	s.client.Forget()
-	s.site.Fault(qwentest.Fault{Kind: qwentest.ChallengeHTML, On: qwentest.OnPage, Times: qwentest.Always})
-	text = prompt(4)
-	_, _, err = s.send(t.Context(), text)
-	outcome{qwen.KindChallenge, false, 0, 0}.check(t, s, text, err)
-	kept(err, qwen.KindChallenge)
-	s.site.Clear()
+	if !leftOut("more places") {
+		// The whole page is a check.
+		s.client.Forget()
+		s.site.Fault(qwentest.Fault{Kind: qwentest.ChallengeHTML, On: qwentest.OnPage, Times: qwentest.Always})
+		text = prompt(4)
+		_, _, err = s.send(t.Context(), text)
+		outcome{qwen.KindChallenge, false, 0, 0}.check(t, s, text, err)
+		kept(err, qwen.KindChallenge)
+		s.site.Clear()
+	}
 
 	without(t, dir, secrets)
 	if keep := os.Getenv("WATCHER_TEST_KEEP"); keep != "" {
@@ -125,7 +126,6 @@ func TestEvidence(t *testing.T) {
 	text = prompt(5)
 	_, _, err = s.send(t.Context(), text)
 	refused(qwen.KindChallenge).check(t, s, text, err)
-	s.mustSend(t, prompt(6))
 }
 
 // without demands that no file holds a secret, and that nobody else may read one.

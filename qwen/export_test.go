@@ -57,6 +57,14 @@ func Tamper(what string) (restore func()) {
 	return func() { checkTamper = func(*sending) {} }
 }
 
+// SetEvidence names the folder for what a page shows.
+func (c *Client) SetEvidence(dir string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discard(c.page)
+	c.options.Evidence, c.options.Version = dir, "v1.2.3"
+}
+
 // SetTable makes the client take other things for granted about the site.
 func (c *Client) SetTable(table Site) {
 	c.mu.Lock()

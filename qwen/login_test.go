@@ -164,6 +164,9 @@ func TestBrowserDoesNotStart(t *testing.T) {
 // TestWhyNobody: logged out, a guest, ended early and expired have a sentence
 // each; a login that ends while the prompt is held is no check of the site's.
 func TestWhyNobody(t *testing.T) {
+	if leftOut("why nobody is logged in") {
+		return // login.txtar has the usual reasons
+	}
 	t.Parallel()
 	s := newStage(t, qwentest.ModeHTTPS2, brisk, nil)
 	says := func(change func(*qwentest.Options), want string) {
@@ -214,6 +217,9 @@ func TestWhyNobody(t *testing.T) {
 
 // TestForget: after a logout nobody is logged in, and the profile signs as before.
 func TestForget(t *testing.T) {
+	if leftOut("logout") {
+		return // login.txtar has it as a session
+	}
 	t.Parallel()
 	s := newStage(t, qwentest.ModeHTTPS2, brisk, nil)
 	s.login(t)
