@@ -117,6 +117,7 @@ func TestTexts(t *testing.T) {
 	}
 	// What failed as no text is sent once it is one.
 	in.write("bad0.prompt", in.expect("bad0", "text after all"))
+	in.until("the .md.err is put aside", func() bool { return !in.has("bad0.md.err") })
 	in.answered("bad0", "text after all")
 	for i := range blank { // the content comes after the placeholder
 		job := fmt.Sprintf("blank%d", i)

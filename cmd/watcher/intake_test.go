@@ -122,7 +122,7 @@ func (in *intake) start(settings ...string) {
 		"WATCHER_TEST_CHAT=" + in.site.socket, "WATCHER_SITE=https://chat.example", "WATCHER_MAX_CHARS=0",
 		"WATCHER_PROFILE=" + filepath.Join(in.home, "profile"),
 		"WATCHER_SETTLE=" + intakeSettle.String(), "WATCHER_RESCAN=5s", "WATCHER_POLL=50ms",
-		"WATCHER_SEND_GAP=0s", "WATCHER_IN_FLIGHT=1000", "WATCHER_LOG_FORMAT=json",
+		"WATCHER_SEND_GAP=0s", "WATCHER_IN_FLIGHT=1000", "WATCHER_MAX_CHARS=0", "WATCHER_LOG_FORMAT=json",
 	}, settings...)
 	in.cmd.Stdout, in.cmd.Stderr = in.out, in.out
 	in.must(in.cmd.Start())
@@ -179,7 +179,12 @@ func (in *intake) has(name string) bool {
 // that the answer is its own.
 func (in *intake) answered(job, text string) {
 	in.t.Helper()
-	in.until(job+".md", func() bool { return in.has(job + ".md") })
+	in.until(job+".md", func() bool {
+		if in.has(job + ".md.err") {
+			in.t.Fatalf("%s failed\n%s", job, in.out)
+		}
+		return in.has(job + ".md")
+	})
 	got, err := os.ReadFile(in.path(job + ".md"))
 	in.must(err)
 	if string(got) != labAnswer(text) {
