@@ -119,7 +119,7 @@ func TestDaemonMany(t *testing.T) {
 	d.tidy()
 }
 
-// TestStartStop starts and stops the daemon 30 times while prompts are sent,
+// TestStartStop starts and stops the daemon often while prompts are sent,
 // every other time by kill -9: no process, temporary file or folder is left
 // anywhere, every prompt is sent once, and the login survives.
 func TestStartStop(t *testing.T) {
