@@ -202,7 +202,7 @@ func TestPanicInCommit(t *testing.T) {
 				t.Error("the panic is swallowed")
 			}
 		}()
-		s.client.Send(t.Context(), prompt, func(string) error { panic("broken") })
+		s.client.Send(t.Context(), qwen.Outgoing{Prompt: prompt}, func(string, string) error { panic("broken") })
 	}()
 	s.mustSend(t, "After the caller's breakdown all is well.")
 	if got := s.site.Find(prompt); got.Posted != 0 || len(got.Elsewhere) > 0 {
@@ -216,7 +216,7 @@ func TestSlowCommit(t *testing.T) {
 	t.Parallel()
 	s := onLight(t, "http", brisk)
 	prompt := "The disk takes its time with this address."
-	_, err := s.client.Send(t.Context(), prompt, func(string) error { time.Sleep(5100 * time.Millisecond); return nil })
+	_, err := s.client.Send(t.Context(), qwen.Outgoing{Prompt: prompt}, func(string, string) error { time.Sleep(5100 * time.Millisecond); return nil })
 	if kind(err) != qwen.KindDisk || fault(err).MayHaveLeft() || s.site.Find(prompt).Posted != 0 {
 		t.Errorf("%v, %+v", err, s.site.Find(prompt))
 	}

@@ -117,7 +117,7 @@ func TestNothingLeaves(t *testing.T) {
 	s := onLight(t, "h2", busy())
 	refused := errors.New("the folder says no")
 	prompt := "This text must never leave this machine, not even once."
-	_, err := s.client.Send(t.Context(), prompt, func(string) error { return refused })
+	_, err := s.client.Send(t.Context(), qwen.Outgoing{Prompt: prompt}, func(string, string) error { return refused })
 	if !errors.Is(err, refused) {
 		t.Errorf("Send returned %v instead of what commit said", err)
 	}

@@ -78,7 +78,7 @@ func TestShutWhileHeld(t *testing.T) {
 		}
 	})
 	prompt := "Who else can reach the site while this is held?"
-	if _, err := c.Send(t.Context(), prompt, func(string) error { return nil }); err != nil || site.Find(prompt).Posted != 1 {
+	if _, err := c.Send(t.Context(), Outgoing{Prompt: prompt}, func(string, string) error { return nil }); err != nil || site.Find(prompt).Posted != 1 {
 		t.Errorf("%v, %+v", err, site.Find(prompt))
 	}
 }
@@ -106,7 +106,7 @@ func TestAbandonedNeverLeaves(t *testing.T) {
 		p.browser.proxy.drain() // what it lets go now asks for the site
 	})
 	prompt := "Refused while it was held, and never heard of again."
-	if _, err := c.Send(t.Context(), prompt, func(string) error { return nil }); err == nil {
+	if _, err := c.Send(t.Context(), Outgoing{Prompt: prompt}, func(string, string) error { return nil }); err == nil {
 		t.Error("it was sent")
 	}
 	if got := site.Find(prompt); got.Posted != 0 || len(got.Elsewhere) > 0 {
@@ -120,7 +120,7 @@ func TestServiceWorkerIsBypassed(t *testing.T) {
 	t.Parallel()
 	c, site := rehearsed(t, func(o *qwentest.Options) { o.ServiceWorker = "claim" }, func(*Client, string) {})
 	prompt := "Does this pass by the service worker?"
-	if _, err := c.Send(t.Context(), prompt, func(string) error { return nil }); err != nil || site.Find(prompt).Accepted != 1 {
+	if _, err := c.Send(t.Context(), Outgoing{Prompt: prompt}, func(string, string) error { return nil }); err != nil || site.Find(prompt).Accepted != 1 {
 		t.Errorf("%v, %+v", err, site.Find(prompt))
 	}
 }
@@ -157,7 +157,7 @@ func TestLostSendEndsTheBrowser(t *testing.T) {
 	c, site := rehearsed(t, func(*qwentest.Options) {}, func(*Client, string) {})
 	site.Fault(qwentest.Fault{Kind: qwentest.DropRST, Times: qwentest.Always})
 	b := c.browser
-	_, err := c.Send(t.Context(), "Lost on its way back, this prompt.", func(string) error { return nil })
+	_, err := c.Send(t.Context(), Outgoing{Prompt: "Lost on its way back, this prompt."}, func(string, string) error { return nil })
 	if e, ok := err.(*Error); !ok || !e.MayHaveLeft() || b == nil || b.ctx.Err() == nil {
 		t.Errorf("%v; the browser lives", err)
 	}

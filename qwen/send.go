@@ -27,6 +27,17 @@ var Steps = []string{StepLoaded, StepFilled, StepPressed, StepHeld, StepVerified
 // release.
 const commitLimit = 5 * time.Second
 
+// Outgoing is what a send has to say: the text, byte for byte; the address of the
+// chat to continue, empty for a new one; what overrides the options, if not empty;
+// and the paths of what goes with it. It is an alias of an unnamed struct, so that
+// a caller can declare the same without importing this package.
+type Outgoing = struct {
+	Prompt                  string
+	Chat                    string
+	Model, Thinking, Search string
+	Files                   []string
+}
+
 // Send types the prompt into a new chat and lets exactly one request carry it.
 // commit is called with the chat's address before anything can leave; when it
 // fails, nothing leaves. The message is the site's id of ours, empty when the
@@ -35,24 +46,24 @@ const commitLimit = 5 * time.Second
 // When Send fails and Error.MayHaveLeft is false, no byte of the prompt left
 // and none will. Otherwise what could send it again has been ended before Send
 // returns: the page when the site had answered, else the whole browser.
-func (c *Client) Send(ctx context.Context, prompt string, commit func(address string) error) (string, error) {
+func (c *Client) Send(ctx context.Context, out Outgoing, commit func(address, after string) error) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	message, err := c.attempt(ctx, prompt, commit)
+	message, err := c.attempt(ctx, out, commit)
 	if e, ok := err.(*Error); ok && e.Kind == KindAltered && !e.Left {
 		// A draft that the page restored late looks the same, once.
-		message, err = c.attempt(ctx, prompt, commit)
+		message, err = c.attempt(ctx, out, commit)
 	}
 	return message, err
 }
 
 // attempt sends from a page that no prompt has been in.
-func (c *Client) attempt(ctx context.Context, prompt string, commit func(address string) error) (string, error) {
+func (c *Client) attempt(ctx context.Context, out Outgoing, commit func(address, after string) error) (string, error) {
 	p, err := c.pristine(ctx)
 	if err != nil {
 		return "", err
 	}
-	s := &sending{page: p, prompt: prompt, commit: commit}
+	s := &sending{page: p, prompt: out.Prompt, commit: commit}
 	defer s.settle() // also when commit or a step panics
 	message, err := s.run(ctx)
 	if err == nil {
@@ -78,7 +89,7 @@ func (c *Client) attempt(ctx context.Context, prompt string, commit func(address
 type sending struct {
 	page     *page
 	prompt   string
-	commit   func(address string) error
+	commit   func(address, after string) error
 	held     *paused
 	chat     string
 	released bool   // the browser was told to let it go
@@ -126,7 +137,7 @@ func (s *sending) run(ctx context.Context) (message string, err error) {
 		return "", err
 	}
 	from := bootTime()
-	if err := s.commit(s.page.client.site.chatAddress(s.chat)); err != nil {
+	if err := s.commit(s.page.client.site.chatAddress(s.chat), ""); err != nil {
 		return "", fmt.Errorf("keep the chat's address: %w", err)
 	}
 	s.step(StepCommitted)

@@ -241,7 +241,7 @@ func (s *stage) login(t *testing.T) {
 
 // send sends a prompt and returns the address that was committed.
 func (s *stage) send(ctx context.Context, prompt string) (address, message string, err error) {
-	message, err = s.client.Send(ctx, prompt, func(a string) error { address = a; return nil })
+	message, err = s.client.Send(ctx, qwen.Outgoing{Prompt: prompt}, func(a, _ string) error { address = a; return nil })
 	return address, message, err
 }
 

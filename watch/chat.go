@@ -16,15 +16,16 @@ type Chat interface {
 	// markers. It may load the page; it never sends anything.
 	Owner(ctx context.Context) (string, error)
 
-	// Send types the prompt into a new chat and lets exactly one request
-	// carry it. Before anything can leave, it calls commit with the chat's
-	// address, at most once; when commit fails, nothing leaves and Send
-	// returns commit's error wrapped. The message is the site's id of ours;
-	// it is empty when the site confirmed the send without naming it.
+	// Send types the prompt into a new chat, or into the one that it continues,
+	// and lets exactly one request carry it. Before anything can leave, it calls
+	// commit with the chat's address, at most once; after is the assistant
+	// message that ours follows, empty in a new chat. When commit fails, nothing
+	// leaves and Send returns commit's error wrapped. The message is the site's
+	// id of ours; it is empty when the site confirmed the send without naming it.
 	//
 	// An error whose Fault says MayHaveLeft()==false is a promise that no
 	// byte of the prompt left and that none will.
-	Send(ctx context.Context, prompt string, commit func(address string) error) (message string, err error)
+	Send(ctx context.Context, out Outgoing, commit func(address, after string) error) (message string, err error)
 
 	// Read looks at the chat once. message is our message's id if known;
 	// after is the assistant message that ours follows in a continued chat.
@@ -40,6 +41,20 @@ type Chat interface {
 	// message is our message's id if known. Best effort: what came of it, the
 	// next Read shows. It opens no address outside the site.
 	Stop(ctx context.Context, address, message string) error
+}
+
+// Outgoing is what a send has to say. It is an alias of an unnamed struct so that
+// a driver can take it without importing this package.
+type Outgoing = struct {
+	// Prompt is the text, byte for byte.
+	Prompt string
+	// Chat is the address of the chat to continue; empty: a new one.
+	Chat string
+	// Model, Thinking and Search override the driver's own options; empty: they
+	// stand. See the flags of the same names.
+	Model, Thinking, Search string
+	// Files are the paths of what goes with the prompt, in order.
+	Files []string
 }
 
 // Turn is what one read of a chat showed. It is an alias of an unnamed struct

@@ -38,7 +38,7 @@ func (p puppet) Owner(context.Context) (string, error) {
 }
 
 // Send is the driver's part of the protocol: hold, commit, release.
-func (p puppet) Send(_ context.Context, _ string, commit func(string) error) (string, error) {
+func (p puppet) Send(_ context.Context, _ Outgoing, commit func(string, string) error) (string, error) {
 	e := p.ask(question{what: askChat})
 	if e.answer == ansFail {
 		return "", &slip{class: ClassUnreachable}
@@ -46,11 +46,11 @@ func (p puppet) Send(_ context.Context, _ string, commit func(string) error) (st
 	address := addressOf(e.chat)
 	if p.missing == "commit first" {
 		p.ask(question{what: askRelease, address: address})
-		if err := commit(address); err != nil {
+		if err := commit(address, ""); err != nil {
 			return "", &slip{class: ClassBrowser, left: true, cause: err}
 		}
 	} else {
-		if err := commit(address); err != nil {
+		if err := commit(address, ""); err != nil {
 			return "", &slip{class: ClassBrowser, cause: err}
 		}
 		if p.ask(question{what: askRelease, address: address}).answer == ansSlow {

@@ -64,7 +64,7 @@ func (c *courier) send(ctx context.Context, r *report) {
 	}
 	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner, uploaded: c.uploaded}
 	sctx, done := e.context(ctx, c.cfg.StopGrace)
-	message, err := c.cfg.Chat.Send(sctx, p.Text, e.commit)
+	message, err := c.cfg.Chat.Send(sctx, Outgoing{Prompt: p.Text}, e.commit)
 	done()
 	c.sent(ctx, r, e, message, err)
 }
@@ -152,7 +152,7 @@ func (e *envelope) context(ctx context.Context, grace time.Duration) (context.Co
 }
 
 // commit is what the driver calls while the send is held.
-func (e *envelope) commit(address string) error {
+func (e *envelope) commit(address, after string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls++
@@ -167,7 +167,7 @@ func (e *envelope) commit(address string) error {
 		return e.refused
 	}
 	m := state.Marker{Address: address, Prompt: e.prompt.Sum, By: e.owner,
-		Stage: state.StageReleased, At: time.Now().Unix()}
+		Stage: state.StageReleased, At: time.Now().Unix(), After: after}
 	err := e.pending.Commit(m)
 	if err == nil || errors.Is(err, state.ErrInDoubt) {
 		e.committed = &m

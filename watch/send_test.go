@@ -421,8 +421,8 @@ func TestStopCutsASendThatHangs(t *testing.T) {
 // hanging is a chat whose Send commits, delivers, and then does not return.
 type hanging struct{ *watchtest.Fake }
 
-func (h hanging) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
-	if _, err := h.Fake.Send(ctx, prompt, commit); err != nil {
+func (h hanging) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
+	if _, err := h.Fake.Send(ctx, out, commit); err != nil {
 		return "", err
 	}
 	<-ctx.Done()
@@ -486,7 +486,7 @@ func TestNoCommitAfterTheStop(t *testing.T) {
 // deaf is a chat whose Send takes a minute, whatever its context says.
 type deaf struct{ *watchtest.Fake }
 
-func (d deaf) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
+func (d deaf) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
 	time.Sleep(time.Minute)
-	return d.Fake.Send(context.WithoutCancel(ctx), prompt, commit)
+	return d.Fake.Send(context.WithoutCancel(ctx), out, commit)
 }

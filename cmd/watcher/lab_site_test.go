@@ -272,8 +272,8 @@ func (w wireChat) call(ctx context.Context, a labAsk) (r labReply, err error) {
 
 func (w wireChat) Owner(context.Context) (string, error) { return w.profile.Owner("somebody") }
 
-func (w wireChat) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
-	r, err := w.call(ctx, labAsk{Op: "new", Prompt: prompt})
+func (w wireChat) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
+	r, err := w.call(ctx, labAsk{Op: "new", Prompt: out.Prompt})
 	if err != nil {
 		var f *watchtest.Fault
 		if errors.As(err, &f) {
@@ -281,10 +281,10 @@ func (w wireChat) Send(ctx context.Context, prompt string, commit func(string) e
 		}
 		return "", err
 	}
-	if err := commit(r.Address); err != nil {
+	if err := commit(r.Address, ""); err != nil {
 		return "", fmt.Errorf("the laboratory's chat: %w", err)
 	}
-	r, err = w.call(ctx, labAsk{Op: "post", Address: r.Address, Prompt: prompt})
+	r, err = w.call(ctx, labAsk{Op: "post", Address: r.Address, Prompt: out.Prompt})
 	if err == nil && r.Class != "" {
 		err = &labRefusal{watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat refuses: " + r.Class, Left: true}}
 	}

@@ -32,7 +32,7 @@ func (s *suite) roundTrip() {
 
 func (s *suite) commitFirst() {
 	calls, before := 0, 0
-	_, err := s.Chat.Send(s.ctx, "hello", func(string) error {
+	_, err := s.Chat.Send(s.ctx, watch.Outgoing{Prompt: "hello"}, func(string, string) error {
 		calls++
 		before = len(s.Taken())
 		return nil
@@ -51,7 +51,7 @@ func (s *suite) refuse(prompt string) sent {
 	s.t.Helper()
 	no := errors.New("the folder says no")
 	c := sent{prompt: prompt}
-	_, err := s.Chat.Send(s.ctx, prompt, func(address string) error {
+	_, err := s.Chat.Send(s.ctx, watch.Outgoing{Prompt: prompt}, func(address, _ string) error {
 		c.address = address
 		return no
 	})

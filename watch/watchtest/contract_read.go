@@ -61,7 +61,7 @@ func (s *suite) cancelled() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	committed := false
-	_, err := s.Chat.Send(ctx, "too late", func(string) error { committed = true; return ctx.Err() })
+	_, err := s.Chat.Send(ctx, watch.Outgoing{Prompt: "too late"}, func(string, string) error { committed = true; return ctx.Err() })
 	if err == nil {
 		s.t.Error("Send with an ended context succeeded")
 	}

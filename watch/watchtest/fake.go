@@ -161,10 +161,10 @@ func (f *Fake) Owner(ctx context.Context) (string, error) {
 }
 
 // Send does what the plan says.
-func (f *Fake) Send(ctx context.Context, prompt string, commit func(string) error) (string, error) {
+func (f *Fake) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
 	f.mu.Lock()
 	err := f.call(ctx, "send")
-	c := f.make(prompt)
+	c := f.make(out.Prompt)
 	f.mu.Unlock()
 	if err != nil {
 		return "", err
@@ -177,7 +177,7 @@ func (f *Fake) Send(ctx context.Context, prompt string, commit func(string) erro
 		return "", p.Before
 	}
 	if !p.Skip {
-		if err := commit(address); err != nil {
+		if err := commit(address, ""); err != nil {
 			return "", fmt.Errorf("fake chat: send was refused: %w", err)
 		}
 	}

@@ -78,7 +78,7 @@ func (s *suite) send(prompt string) sent {
 	s.t.Helper()
 	out := sent{prompt: prompt}
 	var err error
-	out.message, err = s.Chat.Send(s.ctx, prompt, func(address string) error {
+	out.message, err = s.Chat.Send(s.ctx, watch.Outgoing{Prompt: prompt}, func(address, _ string) error {
 		out.address = address
 		return nil
 	})
