@@ -34,6 +34,23 @@ type choice struct {
 
 func (o *Options) choice() choice { return choice{o.Thinking, o.Search} }
 
+// wish is what one send must ask: the options, or what the prompt itself says.
+type wish struct {
+	model string
+	choice
+	own bool // the model, or how to think, is the prompt's own wish
+}
+
+// wish is what a send must ask. An error is the prompt's fault.
+func (o *Options) wish(out Outgoing) (wish, error) {
+	w := wish{
+		model:  firstOf(out.Model, o.Model),
+		choice: choice{Thinking(firstOf(out.Thinking, string(o.Thinking))), Search(firstOf(out.Search, string(o.Search)))},
+		own:    out.Model != "" || out.Thinking != "",
+	}
+	return w, w.check()
+}
+
 // check refuses what is no choice.
 func (c choice) check() error {
 	const op = "read the options"

@@ -32,10 +32,10 @@ func (s *sending) compose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.choose(ctx, p.client.options.Model); err != nil {
+	if err := p.choose(ctx, s.wish); err != nil {
 		return err
 	}
-	if err := p.set(ctx, p.client.options.choice()); err != nil {
+	if err := p.set(ctx, s.wish.choice); err != nil {
 		return err
 	}
 	s.step(StepLoaded)

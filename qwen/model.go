@@ -47,15 +47,14 @@ func (c *Client) CheckChoices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.pick(list)
+	_, err = pick(list, c.options.Model, c.options.Thinking)
 	return err
 }
 
-// pick finds the model that the options name. An index below 0 without an error:
-// there is no list to look in.
-func (c *Client) pick(list []siteModel) (int, error) {
+// pick finds a model by its id, for a way to think. An index below 0 without an
+// error: there is no list to look in.
+func pick(list []siteModel, id string, thinking Thinking) (int, error) {
 	const op = "choose the model"
-	id := c.options.Model
 	at := slices.IndexFunc(list, func(m siteModel) bool { return m.ID == id })
 	switch {
 	case len(list) == 0:
@@ -64,7 +63,7 @@ func (c *Client) pick(list []siteModel) (int, error) {
 		e := fail(KindInvalid, op, "the site has no model %q", id)
 		e.Advice = "choose one of these with --model: " + strings.Join(nearest(id, list), ", ")
 		return -1, e
-	case list[at].Thinks && c.options.Thinking == ThinkingOff:
+	case list[at].Thinks && thinking == ThinkingOff:
 		e := fail(KindInvalid, op, "the model %q can't answer without thinking", id)
 		e.Advice = "choose another model, or --thinking auto"
 		return -1, e
@@ -75,20 +74,23 @@ func (c *Client) pick(list []siteModel) (int, error) {
 // choose picks the model in the page's own list; "" leaves the page's choice.
 // That it is asked is proven later, by the held request. So a page whose list
 // isn't found is no error here. A model that the site doesn't have is the
-// options' fault, not the prompt's: it pauses the queue and fails no job.
-func (p *page) choose(ctx context.Context, id string) error {
+// prompt's fault where the prompt names it. The options' fault pauses the queue
+// and fails no job.
+func (p *page) choose(ctx context.Context, w wish) error {
 	const op = "choose the model"
-	if id == "" {
+	if w.model == "" {
 		return nil
 	}
 	list, err := p.models(ctx)
 	if err != nil {
 		return err
 	}
-	at, err := p.client.pick(list)
+	at, err := pick(list, w.model, w.thinking)
 	if err != nil {
 		e := *asError(err, KindInvalid, op)
-		e.Kind = KindSiteChanged
+		if !w.own {
+			e.Kind = KindSiteChanged
+		}
 		return &e
 	}
 	if at < 0 {

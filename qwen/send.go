@@ -49,12 +49,28 @@ type Outgoing = struct {
 func (c *Client) Send(ctx context.Context, out Outgoing, commit func(address, after string) error) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.able(out); err != nil {
+		return "", err
+	}
 	message, err := c.attempt(ctx, out, commit)
 	if e, ok := err.(*Error); ok && e.Kind == KindAltered && !e.Left {
 		// A draft that the page restored late looks the same, once.
 		message, err = c.attempt(ctx, out, commit)
 	}
 	return message, err
+}
+
+// able refuses what a send can't say, before anything is opened.
+func (c *Client) able(out Outgoing) error {
+	const op = "send the prompt"
+	switch {
+	case out.Chat != "":
+		return fail(KindInvalid, op, "this driver can't continue a chat")
+	case len(out.Files) > 0:
+		return fail(KindInvalid, op, "this driver can't send files")
+	}
+	_, err := c.options.wish(out)
+	return err
 }
 
 // attempt sends from a page that no prompt has been in.
@@ -64,7 +80,8 @@ func (c *Client) attempt(ctx context.Context, out Outgoing, commit func(address,
 		return "", err
 	}
 	s := &sending{page: p, prompt: out.Prompt, commit: commit}
-	defer s.settle() // also when commit or a step panics
+	s.wish, _ = c.options.wish(out) // it was checked
+	defer s.settle()                // also when commit or a step panics
 	message, err := s.run(ctx)
 	if err == nil {
 		s.settled = true
@@ -89,6 +106,7 @@ func (c *Client) attempt(ctx context.Context, out Outgoing, commit func(address,
 type sending struct {
 	page     *page
 	prompt   string
+	wish     wish
 	commit   func(address, after string) error
 	held     *paused
 	chat     string
@@ -155,7 +173,7 @@ func (s *sending) verify() error {
 	if s.held.Network == "" {
 		return fail(KindSiteChanged, "check the request", "the browser does not name it, so its fate could not be seen")
 	}
-	want := wanted{prompt: s.prompt, chats: p.gate.given(), model: p.client.options.Model, choice: p.client.options.choice()}
+	want := wanted{prompt: s.prompt, chats: p.gate.given(), model: s.wish.model, choice: s.wish.choice}
 	id, err := want.verify(s.held.Request.URL, p.gate.body(*s.held))
 	if err != nil {
 		return err

@@ -276,3 +276,34 @@ func TestChoices(t *testing.T) {
 		}
 	}
 }
+
+// TestWishes: what a prompt itself asks for goes before the options, and is
+// proven as they are. A wish that can't be is that prompt's failure.
+func TestWishes(t *testing.T) {
+	t.Parallel()
+	s := onLight(t, "h1", brisk)
+	nothing := func(string, string) error { return nil }
+	prompt := "A prompt with wishes of its own."
+	out := qwen.Outgoing{Prompt: prompt, Model: "qwen3.7-plus", Thinking: "off", Search: "off"}
+	if _, err := s.client.Send(t.Context(), out, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.site.Asked(prompt); got != (qwentest.Asked{Model: "qwen3.7-plus", Thinking: "Fast"}) {
+		t.Errorf("asked %+v", got)
+	}
+	for wrong, out := range map[string]qwen.Outgoing{
+		"qwen3.7-plus":                 {Model: "qwen3.7-pluss"},
+		"can't answer without":         {Model: "qwen3.8-max", Thinking: "off"},
+		"thinking \"never\"":           {Thinking: "never"},
+		"search \"maybe\"":             {Search: "maybe"},
+		"can't continue a chat":        {Chat: s.server.URL + "/c/00000000-0000-4000-8000-000000000000"},
+		"this driver can't send files": {Files: []string{"/dev/null"}},
+	} {
+		out.Prompt = "A wish that can't be: " + wrong
+		_, err := s.client.Send(t.Context(), out, nothing)
+		if kind(err) != qwen.KindInvalid || fault(err).MayHaveLeft() || !contains(err, wrong) && !strings.Contains(fault(err).Hint(), wrong) ||
+			s.site.Find(out.Prompt).Posted != 0 {
+			t.Errorf("%s: %v, %+v", wrong, err, s.site.Find(out.Prompt))
+		}
+	}
+}
