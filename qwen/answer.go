@@ -117,8 +117,9 @@ func (m message) answer() string {
 const outputMost = 65_536
 
 // cutShort reports whether the site ended the answer at its length limit, where
-// its page offers a button to go on: it says so, or the answer's count of tokens
-// is at the limit.
+// its page offers a button to go on: it says so, or the count of tokens is at the
+// limit. Of several parts of text the last one counts: an answer that went on has
+// more of them.
 func (m message) cutShort() bool {
 	reason := func(raw json.RawMessage) word {
 		var e partExtra
@@ -126,22 +127,45 @@ func (m message) cutShort() bool {
 		return e.Reason
 	}
 	reasons := []word{m.Reason, reason(m.Extra), reason(m.Meta)}
+	var last part
 	for _, p := range m.Parts {
-		if p.Phase != phaseAnswer {
-			continue
+		if p.Phase == phaseAnswer {
+			last = p
 		}
-		var usage struct {
-			Output float64 `json:"output_tokens"`
-		}
-		_ = json.Unmarshal(p.Usage, &usage)
-		if usage.Output >= outputMost {
-			return true
-		}
-		reasons = append(reasons, p.Reason, reason(p.Extra))
 	}
-	return slices.ContainsFunc(reasons, func(r word) bool {
+	var usage struct {
+		Output float64 `json:"output_tokens"`
+	}
+	_ = json.Unmarshal(last.Usage, &usage)
+	reasons = append(reasons, last.Reason, reason(last.Extra))
+	return usage.Output >= outputMost || slices.ContainsFunc(reasons, func(r word) bool {
 		return r == "length" || r == "max_tokens" || r == "max_length"
 	})
+}
+
+// followedBy is the answer with the message that goes on with it: one text, which
+// is whole when both are.
+func (m message) followedBy(next message) message {
+	m.Parts = append(slices.Clone(m.parts()), next.parts()...)
+	m.Reasoning += next.Reasoning
+	m.Done, m.Stopped = m.Done && next.Done, m.Stopped || next.Stopped
+	m.Reason, m.Extra, m.Meta = next.Reason, next.Extra, next.Meta
+	if !m.failed() {
+		m.Error = next.Error
+	}
+	return m
+}
+
+// parts are the message's parts; a content without parts is one.
+func (m message) parts() []part {
+	if len(m.Parts) > 0 || m.text() == "" {
+		return m.Parts
+	}
+	status := "typing"
+	if m.Done {
+		status = "finished"
+	}
+	return []part{{Content: m.text(), Phase: phaseAnswer, Status: status}}
 }
 
 // source is a page that a search found.

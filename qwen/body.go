@@ -60,7 +60,7 @@ func (w wanted) verify(rawURL string, body []byte) (string, error) {
 	if err := json.Unmarshal(body, &b); err != nil {
 		return "", fail(KindSiteChanged, op, "its body is not understood: %w", err)
 	}
-	if key := misspelt(body); key != "" {
+	if key := misspelt(body, bodyKeys); key != "" {
 		return "", fail(KindSiteChanged, op, "it says %q, which another reader may take differently", key)
 	}
 	if len(b.Messages) != 1 || b.Messages[0].Role != "user" {
@@ -94,7 +94,7 @@ var bodyKeys = []string{"chat_id", "chatId", "parent_id", "parentId", "chat_mode
 
 // misspelt returns a key that differs from one of ours by case only: Go reads
 // it as ours, the site may not.
-func misspelt(body []byte) string {
+func misspelt(body []byte, ours []string) string {
 	var whole map[string]json.RawMessage
 	_ = json.Unmarshal(body, &whole)
 	var list []map[string]json.RawMessage
@@ -106,8 +106,8 @@ func misspelt(body []byte) string {
 	}
 	for _, object := range append(list, whole) {
 		for key := range object {
-			folds := func(ours string) bool { return strings.EqualFold(key, ours) }
-			if slices.ContainsFunc(bodyKeys, folds) && !slices.Contains(bodyKeys, key) {
+			folds := func(one string) bool { return strings.EqualFold(key, one) }
+			if slices.ContainsFunc(ours, folds) && !slices.Contains(ours, key) {
 				return key
 			}
 		}

@@ -68,7 +68,12 @@ type message struct {
 	Meta      json.RawMessage `json:"meta"`
 	Reason    word            `json:"finish_reason"`
 	Time      float64         `json:"timestamp"`
+
+	last string // of an answer in several messages: the last one's id
 }
+
+// end is the id of the message in which an answer ends.
+func (m message) end() string { return firstOf(m.last, m.ID) }
 
 // part is one stretch of an answer: thinking, a search, an image, or the answer
 // itself.

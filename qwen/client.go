@@ -23,6 +23,10 @@ type Options struct {
 	Thinking Thinking
 	Search   Search
 
+	// Continue is how often at most the page's button to go on is pressed for
+	// one answer that the site ended at its length limit; 0: never.
+	Continue int
+
 	// Sources adds the pages that a search found to the end of an answer, under
 	// a heading of their own.
 	Sources bool
@@ -146,8 +150,13 @@ func (c *Client) discard(p *page) {
 
 // fresh replaces the page by a new one at the site's home, logged in.
 func (c *Client) fresh(ctx context.Context) (*page, error) {
+	return c.freshAt(ctx, c.options.Table.Home)
+}
+
+// freshAt is fresh at another path of the site.
+func (c *Client) freshAt(ctx context.Context, path string) (*page, error) {
 	c.discard(c.page)
-	p, err := c.openPage(ctx, c.options.Table.Home)
+	p, err := c.openPage(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +181,7 @@ const pristineLife = 5 * time.Minute
 // pristine returns a page that no prompt has been in: the loaded one if it is
 // young, else a new one.
 func (c *Client) pristine(ctx context.Context) (*page, error) {
-	if p := c.page; p != nil && p.alive() && !p.gate.prompted() && time.Since(p.opened) < pristineLife {
+	if p := c.page; p != nil && p.path == c.options.Table.Home && p.alive() && !p.gate.prompted() && time.Since(p.opened) < pristineLife {
 		return p, nil
 	}
 	return c.fresh(ctx)

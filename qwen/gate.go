@@ -47,6 +47,7 @@ type gate struct {
 	mu      sync.Mutex
 	phase   gatePhase
 	needle  *needle
+	cut     *cut            // the page is expected to go on with this answer, not to send
 	asking  bool            // the page asked for a new chat since the send is expected
 	chats   map[string]bool // ids that chats/new returned to this page
 	version string          // the front end's, as its own calls name it
@@ -135,7 +136,7 @@ func (g *gate) decide(p paused) verdict {
 		g.version = v
 	}
 	switch {
-	case g.isSend(p):
+	case g.isSend(p) || g.isGoOn(p):
 		if g.phase != gateArmed || g.spoiled != nil {
 			return refuse
 		}
@@ -144,6 +145,9 @@ func (g *gate) decide(p paused) verdict {
 		g.held <- p
 		return hold
 	case g.needle != nil && g.needle.in(p.Request.URL, body):
+		g.strange = append(g.strange, p.path())
+		return refuse
+	case g.cut != nil && g.phase == gateArmed && p.Request.Method != "GET" && g.site.hosts(p.Request.URL) && g.cut.in(p.Request.URL, body):
 		g.strange = append(g.strange, p.path())
 		return refuse
 	case (g.phase == gateHolding || g.phase == gateReleasing) && g.site.hosts(p.Request.URL):

@@ -42,6 +42,7 @@ type page struct {
 	account string    // the site's id of who is logged in
 	expires time.Time // when that ends; zero if nobody says
 	opened  time.Time
+	path    string // what it was opened at
 }
 
 // pageState is what js/state.js returns.
@@ -83,7 +84,7 @@ func (c *Client) openPage(ctx context.Context, path string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{client: c, browser: b, opened: time.Now()}
+	p := &page{client: c, browser: b, opened: time.Now(), path: path}
 	b.guard.expect()
 	if err := p.arm(ctx); err != nil {
 		b.guard.admit("", nil)

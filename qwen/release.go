@@ -14,54 +14,65 @@ var (
 
 // release lets the held request go through the one connection that the proxy
 // allows, and waits for the site's first words.
+func (s *sending) release(ctx context.Context) (string, error) {
+	stream, done, err := s.deliver(ctx)
+	if err != nil {
+		return "", err
+	}
+	message, err := s.named(ctx, stream)
+	if err != nil {
+		done()
+		return "", err
+	}
+	s.step(StepNamed)
+	go s.attend(stream, done)
+	return message, nil
+}
+
+// attend follows the answer's stream to its end and says that it ended.
+func (s *sending) attend(stream *stream, done func()) {
+	defer done()
+	c := s.page.client
+	if stream.end() {
+		c.options.Ended(c.site.chatAddress(s.chat))
+	}
+}
+
+// deliver lets the held request go and waits for the answer's headers. done is
+// to be called when the stream is not needed any more.
 //
 // Until let has run, the proxy is shut since the hold, so whatever fails: not a
 // byte left. From then on the one connection's counter is the proof: lost cuts
 // it first and reads it then, and while the page lives the gate refuses every
 // repeat. Chromium's own repeat of a broken request needs a second connection,
 // which the proxy refuses, or on the same one the room that once does not leave.
-func (s *sending) release(ctx context.Context) (string, error) {
+func (s *sending) deliver(ctx context.Context) (_ *stream, done func(), err error) {
 	const op = "send the prompt"
 	p := s.page
 	watch := watchNetwork(p.live, s.held.Network)
-	keep := false
 	defer func() {
-		if !keep {
+		if err != nil {
 			watch.stop()
 		}
 	}()
 	body := len(p.gate.body(*s.held))
 	if err := p.gate.let(func() { p.browser.proxy.allowOne(body) }); err != nil {
-		return "", s.drop(err)
+		return nil, nil, s.drop(err)
 	}
 	s.released, s.left = true, true
 	if err := p.gate.proceed(*s.held); err != nil {
-		return "", s.lost(fail(KindBrowser, op, "%w", err))
+		return nil, nil, s.lost(fail(KindBrowser, op, "%w", err))
 	}
 	s.step(StepReleased)
 	r, err := watch.headers(ctx, p.live, p.client.headersTimeout)
 	if err != nil {
-		return "", s.lost(err)
+		return nil, nil, s.lost(err)
 	}
 	s.answered = true
 	s.step(StepHeaders)
 	p.browser.proxy.setMode(modeOpen)
 	p.gate.reopen()
-
-	stream := newStream(p.live, watch, s.held.Network, r, p.client.namedTimeout)
-	message, err := s.named(ctx, stream)
-	if err != nil {
-		return "", err
-	}
-	s.step(StepNamed)
-	keep = true
-	go func() {
-		defer watch.stop()
-		if stream.end() {
-			p.client.options.Ended(p.client.site.chatAddress(s.chat))
-		}
-	}()
-	return message, nil
+	return newStream(p.live, watch, s.held.Network, r, p.client.namedTimeout), watch.stop, nil
 }
 
 // named is the site's id of our message: from the stream's first words, else

@@ -26,20 +26,22 @@ type Site struct {
 	List        string `json:"list"`        // path: GET lists chats, ?page=N
 	Account     string `json:"account"`     // path: GET says who is logged in
 
-	Composer []string `json:"composer"` // where the text goes
-	Send     []string `json:"send"`     // the send button
-	Stop     []string `json:"stop"`     // the stop button
-	Avatar   []string `json:"avatar"`   // seen only when logged in
-	LogIn    []string `json:"log_in"`   // seen only when logged out
-	Model    []string `json:"model"`    // opens the list of models, and shows the chosen one
-	Models   []string `json:"models"`   // one row of that list
-	Thinking []string `json:"thinking"` // opens the list of ways to think, and shows the chosen one
-	Thoughts []string `json:"thoughts"` // one row of that list: Auto, Thinking, Fast, in this order
-	Search   []string `json:"search"`   // the switch for searching the web
-	Modes    []string `json:"modes"`    // opens the menu in which that switch may be
-	Chooser  []string `json:"chooser"`  // the question which of two answers is better, which blocks the composer
-	Punish   []string `json:"punish"`   // a check that asks for a person
-	Blocked  []string `json:"blocked"`  // marks of a whole page that asks for a person
+	Composer []string `json:"composer"`       // where the text goes
+	Send     []string `json:"send"`           // the send button
+	Stop     []string `json:"stop"`           // the stop button
+	Avatar   []string `json:"avatar"`         // seen only when logged in
+	LogIn    []string `json:"log_in"`         // seen only when logged out
+	Model    []string `json:"model"`          // opens the list of models, and shows the chosen one
+	Models   []string `json:"models"`         // one row of that list
+	Thinking []string `json:"thinking"`       // opens the list of ways to think, and shows the chosen one
+	Thoughts []string `json:"thoughts"`       // one row of that list: Auto, Thinking, Fast, in this order
+	Search   []string `json:"search"`         // the switch for searching the web
+	Modes    []string `json:"modes"`          // opens the menu in which that switch may be
+	Continue []string `json:"continue"`       // the button that goes on with an answer that was cut
+	Words    []string `json:"continue_words"` // what such a button says, if no selector finds it
+	Chooser  []string `json:"chooser"`        // the question which of two answers is better, which blocks the composer
+	Punish   []string `json:"punish"`         // a check that asks for a person
+	Blocked  []string `json:"blocked"`        // marks of a whole page that asks for a person
 
 	Data  string   `json:"data"`  // global with the page's own data (user, models)
 	Ready []string `json:"ready"` // globals that exist once the scripts have initialised
@@ -128,6 +130,11 @@ func DefaultSite() Site {
 			"[role=button][aria-label='Select Mode' i]",
 			".mode-select .mode-select-open",
 		},
+		Continue: []string{
+			"button[class*='continue' i]",
+			"button[aria-label*='continue' i]",
+		},
+		Words: []string{"Continue", "Continue generating", "继续", "继续生成", "继续回答", "Продолжить", "Продолжить генерацию"},
 		Chooser: []string{
 			".smrm .smrm-card__prefer-btn",
 			".qwen-chat-message-dual-message",

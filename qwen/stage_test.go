@@ -199,6 +199,7 @@ func openShared(mode string) (*stage, error) {
 		if light {
 			o.Browser = lightBrowser()
 		}
+		o.Continue = 3
 	})
 	if err != nil {
 		return nil, err

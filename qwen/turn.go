@@ -34,7 +34,7 @@ func (c chat) turn(op, ours, after string) (Turn, error) {
 		return Turn{Empty: c.complete() && len(c.Answers) == 0 && isEmpty(all, current, after)}, nil
 	}
 	t := Turn{Message: asked.ID, Asked: int64(asked.Time), Fingerprint: fingerprint(asked.text())}
-	answer, ok := findAnswer(all, current, asked)
+	answer, ok := wholeAnswer(all, current, asked)
 	if !ok {
 		return t, nil
 	}
@@ -45,12 +45,19 @@ func (c chat) turn(op, ours, after string) (Turn, error) {
 	case answer.Stopped:
 		return t, fail(KindGeneration, op, "the answer was stopped before its end")
 	case answer.Done && answer.cutShort():
-		e := fail(KindGeneration, op, "the site ended the answer at its length limit; its page offers to go on")
-		e.Advice, e.More = "press Continue in the chat in a browser, then delete this file and the whole is fetched", true
-		return t, e
+		return t, cutError(op)
 	}
 	return t, nil
 }
+
+// cutError is said of an answer that ends at the site's length limit.
+func cutError(op string) *Error {
+	e := fail(KindGeneration, op, "the site ended the answer at its length limit; its page offers to go on")
+	e.Advice, e.More = adviceContinue, true
+	return e
+}
+
+const adviceContinue = "press Continue in the chat in a browser, then delete this file and the whole is fetched"
 
 // sourceList is the list of sources of our message's answer, as Markdown.
 func (c chat) sourceList(op, ours, after string) string {
@@ -59,7 +66,7 @@ func (c chat) sourceList(op, ours, after string) string {
 		return ""
 	}
 	asked, _ := findOurs(all, current, ours, after)
-	answer, _ := findAnswer(all, current, asked)
+	answer, _ := wholeAnswer(all, current, asked)
 	return answer.sourceList()
 }
 
@@ -120,8 +127,27 @@ func active(all map[string]message, id, current string) int {
 	return 1
 }
 
+// wholeAnswer is the answer to our message with whatever goes on with it: the
+// site may put that into a message of its own, under the one that it cut.
+func wholeAnswer(all map[string]message, current string, asked message) (message, bool) {
+	answer, ok := findAnswer(all, current, asked)
+	at := answer
+	for range all { // a circle ends, too
+		if !ok || !at.Done || !at.cutShort() {
+			break
+		}
+		next, more := findAnswer(all, current, at)
+		if !more {
+			break
+		}
+		answer, at = answer.followedBy(next), next
+		answer.last = next.ID
+	}
+	return answer, ok
+}
+
 // findAnswer returns the answer to our message: the one on the active branch,
-// else the first.
+// else the first. An answer that goes on has its rest under it in the same way.
 func findAnswer(all map[string]message, current string, asked message) (message, bool) {
 	var answers []message
 	for _, m := range all {

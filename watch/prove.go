@@ -72,6 +72,9 @@ func (c *courier) left(r *report, message string) {
 func (c *courier) lookFailed(r *report, err error) {
 	t := troubleOf(err)
 	switch {
+	case goesOn(err):
+		r.spoke = collect
+		c.left(r, "") // the next read has the site go on
 	case t.class == ClassFiltered || t.class == ClassGeneration:
 		r.spoke, r.doubt.refusal = collect, t
 		c.left(r, "")

@@ -14,7 +14,7 @@ func (c *courier) collect(ctx context.Context, r *report) {
 	m := r.order.marker
 	t, err := c.cfg.Chat.Read(ctx, m.Address, m.Message, m.After)
 	if err != nil {
-		c.collectFailed(ctx, r, err, t.Text)
+		c.collectFailed(ctx, r, err, t)
 		return
 	}
 	now := time.Now()
@@ -47,8 +47,8 @@ func (c *courier) verdict(r *report, now time.Time, partial string) {
 
 // collectFailed sorts a read that failed. A chat that is gone may be another
 // account's: it fails the job only while the owner of its marker is logged in.
-// partial is what the chat shows of an answer that failed.
-func (c *courier) collectFailed(ctx context.Context, r *report, err error, partial string) {
+// shown is what the chat shows of an answer that failed.
+func (c *courier) collectFailed(ctx context.Context, r *report, err error, shown Turn) {
 	m, t := r.order.marker, troubleOf(err)
 	if t.class == ClassGone && m.By != "" {
 		owner, err := c.cfg.Chat.Owner(ctx)
@@ -67,9 +67,12 @@ func (c *courier) collectFailed(ctx context.Context, r *report, err error, parti
 		r.trouble = t
 		return
 	}
+	if goesOn(err) && c.goOn(ctx, r, t, shown) {
+		return
+	}
 	r.spoke = collect
 	t.again = t.class != ClassInvalid && !goesOn(err) // an address can be corrected
-	c.failSent(r, t, partial)
+	c.failSent(r, t, shown.Text)
 }
 
 // answer writes the answer, unless the folder says that nobody waits for it.

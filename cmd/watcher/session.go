@@ -12,7 +12,10 @@ import (
 )
 
 // The driver must fit the agent's interface without either knowing the other.
-var _ watch.Chat = (*qwen.Client)(nil)
+var _ interface {
+	watch.Chat
+	watch.Continuer
+} = (*qwen.Client)(nil)
 
 // driver is the chat that the agent talks to; Close ends its browser.
 type driver interface {

@@ -23,7 +23,7 @@ type settings struct {
 	siteFile                    string
 	choices                     choices
 	sources                     bool
-	maxChars                    int
+	maxChars, goOn              int
 	visible, recursive, ready   bool
 	poll, settle, rescan, grace time.Duration
 	stall, expire, gap          time.Duration
@@ -50,6 +50,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.choices.Thinking, "thinking", "", "auto, on or off (default: the page's own choice)")
 	f.StringVar(&s.choices.Search, "search", "", "let the model search the web: on or off (default: the page's own choice)")
 	f.BoolVar(&s.sources, "sources", false, "list what the model's web search found at the end of name.md")
+	f.IntVar(&s.goOn, "continue", 30, "have the site go on this often with an answer that it ends at its length limit; 0: never")
 	f.IntVar(&s.maxChars, "max-chars", qwen.MaxChars, "a prompt of more characters is refused before anything is sent; 0: no limit")
 	f.DurationVar(&s.poll, "poll", d.Poll, "look at an unanswered chat this often")
 	f.DurationVar(&s.settle, "settle", d.Settle, "a prompt must not change for so long before it is sent")
@@ -85,6 +86,9 @@ func (s *settings) finish(f *pflag.FlagSet) error {
 	}
 	if s.maxChars < 0 {
 		return usagef("--max-chars %d: 0 means no limit", s.maxChars)
+	}
+	if s.goOn < 0 {
+		return usagef("--continue %d: 0 means never", s.goOn)
 	}
 	if err := s.choices.check(); err != nil {
 		return err
@@ -174,7 +178,7 @@ func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options
 	return qwen.Options{
 		Site: s.site, Table: s.table, Profile: p, Browser: s.browser, Visible: s.visible,
 		Model: s.choices.Model, Thinking: qwen.Thinking(s.choices.Thinking), Search: qwen.Search(s.choices.Search),
-		Sources: s.sources, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
+		Sources: s.sources, Continue: s.goOn, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
 		Evidence: evidenceDir(), Version: versionText(),
 	}
 }

@@ -69,6 +69,7 @@ type ledger struct {
 	accepted   map[string]int // text -> messages
 	asked      map[string]Asked
 	taken      []string // the texts that became messages, in order
+	goneOn     []string // of the requests to go on with an answer: the prompts of its chat
 	elsewhere  []posted // chat holds the path
 	unread     int
 	violations []string

@@ -91,6 +91,7 @@ type Options struct {
 	DoneMarker        bool          // streams end with data: [DONE]
 	FillContent       bool          // an answer's content holds the text too
 	HideTyping        bool          // a chat read in mid-generation shows no text yet
+	Continues         string        // what the Continue button makes the page send: "response" (default; a further part of the same message), "child" (a message under it), "resume" (the GET), and what no client should let go: "repeat" (the prompt again), "sibling" (another answer), "says" (a message), "elsewhere" (another endpoint), "twice"
 	DualAsList        bool          // the second answer of a pair is in no list of children
 	PageSize          int           // chats in one page of the list; default 50
 	ListLag           time.Duration // the list shows a chat so long after it was made

@@ -46,13 +46,13 @@ func (m Markup) renamed() bool { return m == MarkupRenamed || m == MarkupStrange
 type labels struct {
 	Send, Stop, NewChat, LogIn, SignUp, Placeholder, Greeting string
 	Thinking                                                  [3]string // Auto, Thinking, Fast
-	Search                                                    string
+	Search, Continue                                          string
 }
 
 var languages = map[string]labels{
-	"en-US": {"Send", "Stop", "New Chat", "Log in", "Sign up", "How can I help you today?", "Hello there", [3]string{"Auto", "Thinking", "Fast"}, "Search"},
-	"zh-CN": {"发送", "停止", "新建对话", "登录", "注册", "有什么我能帮您的吗？", "你好", [3]string{"自动", "思考", "快速"}, "搜索"},
-	"ru-RU": {"Отправить", "Остановить", "Новый чат", "Войти", "Регистрация", "Чем я могу помочь?", "Здравствуйте", [3]string{"Авто", "Размышление", "Быстро"}, "Поиск"},
+	"en-US": {"Send", "Stop", "New Chat", "Log in", "Sign up", "How can I help you today?", "Hello there", [3]string{"Auto", "Thinking", "Fast"}, "Search", "Continue"},
+	"zh-CN": {"发送", "停止", "新建对话", "登录", "注册", "有什么我能帮您的吗？", "你好", [3]string{"自动", "思考", "快速"}, "搜索", "继续生成"},
+	"ru-RU": {"Отправить", "Остановить", "Новый чат", "Войти", "Регистрация", "Чем я могу помочь?", "Здравствуйте", [3]string{"Авто", "Размышление", "Быстро"}, "Поиск", "Продолжить"},
 }
 
 // page answers everything that is not the API.
@@ -205,7 +205,7 @@ func (c *call) pageConfig(words labels) obj {
 		"serviceWorker": o.ServiceWorker, "draft": o.Draft, "draftDelay": o.DraftDelay.Milliseconds(), "dialog": o.Dialog,
 		"staleChat": o.StaleChat.Milliseconds(), "lateRender": o.LateRender.Milliseconds(), "blockInput": o.BlockInput.Milliseconds(),
 		"earlyStop": o.EarlyStop.Milliseconds(), "stopStays": o.StopStays, "drawByFrame": o.DrawByFrame, "virtual": o.Virtual,
-		"guestPopup": o.GuestPopup, "forget": o.ForgetChoices, "overlay": o.Overlay, "decoy": []obj{
+		"guestPopup": o.GuestPopup, "continues": o.Continues, "forget": o.ForgetChoices, "overlay": o.Overlay, "decoy": []obj{
 			{"id": uuid.NewString(), "role": "user", "text": decoyPrompt},
 			{"id": uuid.NewString(), "role": "assistant", "answer": Answer(decoyPrompt), "titles": []string{}, "done": true, "error": ""},
 		},

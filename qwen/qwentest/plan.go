@@ -1,6 +1,7 @@
 package qwentest
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ type frame struct {
 	text             string   // adds to the phase's text
 	titles, thoughts []string // replace what there was
 	cutShort         bool     // the end of an answer that was too long
+	apart            bool     // begins a part of its own
 	extra            obj      // what a piece that is no text carries
 	failure          obj      // an error in place of a piece; the last frame then
 }
@@ -20,8 +22,9 @@ type frame struct {
 // plan is how one answer will come, fixed when its prompt is accepted.
 type plan struct {
 	frames   []frame
-	never    bool   // it does not end
-	killed   string // the server gave up: details of the error frame at the end of the stream
+	never    bool    // it does not end
+	killed   string  // the server gave up: details of the error frame at the end of the stream
+	rest     []frame // of an answer that was cut by length
 	unlisted bool
 	late     time.Duration // a read shows the text only bit by bit, for so long after it is done
 }
@@ -125,7 +128,7 @@ func (r *response) parts(st state, o Options) ([]obj, string) {
 		if f.failure != nil || o.HideTyping && st.running {
 			break
 		}
-		if last == nil || last["phase"] != f.phase {
+		if last == nil || last["phase"] != f.phase || f.apart {
 			last = obj{"phase": f.phase, "content": "", "role": "assistant", "extra": obj{}, "usage": obj{}}
 			parts = append(parts, last)
 			all.Reset()
@@ -190,8 +193,7 @@ func planFor(prompt string, fs faults, o Options) plan {
 		b.plan.killed = "The request is ended!"
 	}
 	if f, ok := fs.get(Continue); ok {
-		b.keep(2 + f.n(10))
-		b.add(frame{phase: "answer", status: "finished", cutShort: true})
+		b.end(2 + f.n(10))
 	}
 	if f, ok := fs.get(Inspect); ok {
 		b.fail(2+f.n(3), obj{"code": "data_inspection_failed", "details": "The content may contain inappropriate material."})
@@ -251,6 +253,15 @@ func (b *planner) keep(n int) {
 		b.plan.frames = b.plan.frames[:n]
 	}
 	b.at = b.plan.frames[len(b.plan.frames)-1].at + b.pace
+}
+
+// end cuts the answer after n frames, at the limit of its length.
+func (b *planner) end(n int) {
+	if n < len(b.plan.frames) {
+		b.plan.rest = slices.Clone(b.plan.frames[n:])
+	}
+	b.keep(n)
+	b.add(frame{phase: "answer", status: "finished", cutShort: true})
 }
 
 func (b *planner) fail(n int, failure obj) {

@@ -12,6 +12,7 @@ type sendBody struct {
 	ChatID      string  `json:"chat_id"`
 	ParentID    *string `json:"parent_id"`
 	ParentCamel *string `json:"parentId"`
+	ResponseID  string  `json:"response_id"`
 	Mode        string  `json:"chat_mode"`
 	Model       string  `json:"model"`
 	Messages    []struct {
@@ -50,6 +51,9 @@ func (c *call) send() {
 		panic(http.ErrAbortHandler)
 	}
 	text := strings.Join(texts, "\n")
+	if text == "" {
+		text = s.promptsOf(c.r)
+	}
 	c.meets(append(s.take(OnSend, text, c.reused(), false), s.wished(OnSend, text, c.reused())...))
 	if c.refusesHeaders() {
 		return
@@ -57,6 +61,10 @@ func (c *call) send() {
 	var body sendBody
 	if err := json.Unmarshal(raw, &body); err != nil {
 		c.refuse(http.StatusBadRequest, "RequestValidationError", []string{"Invalid JSON: " + err.Error()})
+		return
+	}
+	if len(body.Messages) == 0 && body.ResponseID+body.parent() != "" {
+		c.goOn(body.ChatID, body.ResponseID, body.parent())
 		return
 	}
 	if c.lost() && c.strike() {
@@ -121,6 +129,7 @@ type turn struct {
 	chat    *chat
 	user    *message
 	answers []*message
+	from    int // the first frame of the answers that is new
 }
 
 // accept checks a message and puts it into its chat.
@@ -167,7 +176,7 @@ func (c *call) accept(body *sendBody) (turn, bool) {
 	}
 	s.ledger.asked[m.Content] = Asked{body.Model, m.FeatureConfig.Mode, m.FeatureConfig.Search}
 	s.ledger.taken = append(s.ledger.taken, m.Content)
-	return turn{ch, user, answers}, true
+	return turn{chat: ch, user: user, answers: answers}, true
 }
 
 func titleOf(text string) string {

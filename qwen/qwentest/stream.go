@@ -26,7 +26,7 @@ func (c *call) stream(t turn) {
 	for _, m := range t.answers {
 		rs = append(rs, m.response)
 	}
-	c.follow(rs, 0, limit)
+	c.follow(rs, t.from, limit)
 }
 
 func (c *call) openStream() {
@@ -197,6 +197,10 @@ func (c *call) resume() {
 	s.mu.Unlock()
 	if r == nil {
 		c.notFound("response " + strings.TrimSpace(q.Get("response_id")))
+		return
+	}
+	if !st.running && c.options.Continues == "resume" && len(r.plan.rest) > 0 {
+		c.goOn(ch.id, r.id, "")
 		return
 	}
 	if !st.running {

@@ -51,6 +51,20 @@ const Api = (() => {
     headers: headers({ Accept: "text/event-stream", "X-Accel-Buffering": "no" }),
   });
 
+  // goOn asks for the rest of an answer that was cut at its length limit.
+  function goOn(m, user, state) {
+    const kind = cfg.continues || "response";
+    if (kind === "resume") return resume(state.chat, m.id);
+    if (kind === "elsewhere") return fetch("/api/v2/chats/continue", { method: "POST", credentials: "include", headers: headers(), body: JSON.stringify({ chat_id: state.chat, response_id: m.id }) });
+    const body = sendBody({ chat: state.chat, parent: kind === "sibling" ? user.id : m.id, text: "", model: state.model, fid: "", thinking: state.thinking, search: state.search });
+    if (kind === "repeat") body.messages[0].content = user.text;
+    else if (kind === "says") body.messages[0].content = "Continue";
+    else Object.assign(body, { messages: [], user_action: "continue" });
+    if (kind === "response" || kind === "twice") body.response_id = m.id;
+    if (kind === "twice") send(body).catch(() => {});
+    return send(body);
+  }
+
   const resume = (chat, response) => fetch(`/api/v2/chat/completions?chat_id=${chat}&response_id=${response}`, {
     credentials: "include", headers: headers({ Accept: "text/event-stream" }),
   });
@@ -77,7 +91,7 @@ const Api = (() => {
   }
 
   return {
-    json, post, ready, newChat, sendBody, send, resume, events,
+    json, post, ready, newChat, sendBody, send, resume, goOn, events,
     chat: (id) => json("/api/v2/chats/" + id),
     chats: (page) => json("/api/v2/chats/?page=" + page),
     stop: (chat, response) => post("/api/v2/chat/completions/stop?chat_id=" + chat, { chat_id: chat, response_id: response }),

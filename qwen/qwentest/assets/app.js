@@ -108,6 +108,19 @@
     await Turn.recover(chat, state.response, on);
   }
 
+  // goOn is the Continue button: what comes of it is read from the chat.
+  async function goOn(m) {
+    if (state.running) return;
+    set({ running: true, messages: state.messages.map((o) => (o.id === m.id ? { ...o, more: false } : o)) });
+    const user = state.messages.findLast((o) => o.role === "user");
+    const reply = await Api.goOn(m, user, state).catch(() => null);
+    try {
+      for await (const frame of Api.events(reply)) if (frame.choices?.[0]?.delta?.status === "finished" && frame.choices[0].delta.phase === "answer") break;
+    } catch { /* the connection broke: the answer goes on without us */ }
+    set({ running: false });
+    await load(state.chat);
+  }
+
   const address = (chat) => history.pushState({}, "", guest ? "/c/guest" : "/c/" + chat);
 
   // listener puts what a stream tells into the state.
@@ -200,6 +213,7 @@
       set({ chat: "", response: "", messages: [], dual: [] });
     });
     for (const name of ["login", "signup"]) at(name)?.addEventListener("click", () => location.assign("/auth?action=signin"));
+    View.on.more = goOn;
     Controls.model(state, choose);
     Controls.thinking(state, think);
     Controls.search(state, flip);

@@ -12,7 +12,7 @@ const Turn = (() => {
       id: m.id, role: "assistant", done: m.done, error: m.error ? m.error.details || errors.unknown : "",
       titles: think?.extra.summary_title.content ?? [], thoughts: think?.extra.summary_thought.content ?? [], thought: think?.status === "finished",
       answer: parts.filter((p) => p.phase === "answer").map((p) => p.content).join("") || m.content,
-      more: parts.some((p) => p.extra?.finish_reason === "length"),
+      more: parts.findLast((p) => p.phase === "answer")?.extra?.finish_reason === "length",
     };
   }
 

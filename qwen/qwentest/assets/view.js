@@ -3,6 +3,7 @@ const View = (() => {
   const { cfg, h, cls, at } = Core;
   const labels = cfg.labels;
   const drawn = new Map(); // message id -> {node, key}
+  const on = { more() {} }; // what the page does
 
   // action makes one button under an answer.
   const action = (name, label) => h("button", { class: "qwen-chat-package-comp-new-action-control-container-" + name, type: "button", "aria-label": label }, label);
@@ -26,7 +27,7 @@ const View = (() => {
   function footer(m) {
     const bar = h("div", { class: "response-message-footer" }, action("copy", "Copy"));
     bar.firstChild.classList.add(cls("copy-response-button"));
-    if (m.more) bar.append(h("button", { class: "continue-button", type: "button" }, "Continue"));
+    if (m.more) bar.append(h("button", { class: "answer-more", type: "button", onclick: () => on.more(m) }, labels.Continue));
     if (m.done && !m.error) bar.append(action("good", "Good"), action("bad", "Bad"), action("share", "Share"), action("regenerate", "Regenerate"));
     return bar;
   }
@@ -100,5 +101,5 @@ const View = (() => {
     at("alerts").append(note);
     setTimeout(() => note.remove(), 8000);
   }
-  return { messages, button, list, alert };
+  return { messages, button, list, alert, on };
 })();
