@@ -94,33 +94,43 @@ func TestEveryShape(t *testing.T) {
 }
 
 // TestLookalikes: four causes have one stub. The login comes first, then the
-// length, then the page's request, and only then the person.
+// length, then the page's request, and only then the person. What the site makes
+// of a header that is left out is its own affair: the stub, a refusal, a page.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("A long text of many words. ", 4000)
+	challenge := func(s *stage) { s.site.Fault(qwentest.Fault{Kind: qwentest.Challenge}) }
+	logOut := func(s *stage) { s.site.LogOut(qwentest.DefaultAccount) }
 	for name, c := range map[string]struct {
 		prompt string
+		omits  string // a header that the page leaves out
 		change func(*stage)
 		want   outcome
 		says   string
 	}{
-		"a person is wanted": {"Is a person wanted?", func(s *stage) { s.site.Fault(qwentest.Fault{Kind: qwentest.Challenge}) },
-			refused(qwen.KindChallenge), "asks for a person"},
-		"the login is over": {"Is the login over?", func(s *stage) { s.site.LogOut(qwentest.DefaultAccount) }, refused(qwen.KindLogin), "401"},
-		"the login is over before a chat is made": {"Is the login over already?", func(s *stage) { s.site.LogOut(qwentest.DefaultAccount) },
+		"a person is wanted": {"Is a person wanted?", "", challenge, refused(qwen.KindChallenge), "asks for a person"},
+		"the login is over":  {"Is the login over?", "", logOut, refused(qwen.KindLogin), "401"},
+		"the login is over before a chat is made": {"Is the login over already?", "", logOut,
 			outcome{kind: qwen.KindLogin}, "401"},
-		"the login is over, and it is long": {long + "Is the login over?", func(s *stage) { s.site.LogOut(qwentest.DefaultAccount) },
-			refused(qwen.KindLogin), "401"},
-		"too long": {long, func(*stage) {}, refused(qwen.KindInvalid), "108000 characters"},
-		"too long, another shape": {long + "!", func(s *stage) { s.site.Fault(qwentest.Fault{Kind: qwentest.Internal}) },
+		"the login is over, and it is long": {long + "Is the login over?", "", logOut, refused(qwen.KindLogin), "401"},
+		"too long":                          {long, "", func(*stage) {}, refused(qwen.KindInvalid), "108000 characters"},
+		"too long, another shape": {long + "!", "", func(s *stage) { s.site.Fault(qwentest.Fault{Kind: qwentest.Internal}) },
 			refused(qwen.KindInvalid), "108001 characters"},
+		"no source":                 {"Is source left out?", "source", nil, refused(qwen.KindSiteChanged), `no header "source"`},
+		"no version":                {"Is Version left out?", "Version", nil, refused(qwen.KindSiteChanged), `no header "Version"`},
+		"no request id":             {"Is the id left out?", "X-Request-Id", nil, refused(qwen.KindSiteChanged), `no header "X-Request-Id"`},
+		"no content type":           {"Is the type left out?", "Content-Type", nil, refused(qwen.KindSiteChanged), "doesn't understand"},
+		"no source, login is over":  {"Is source left out, and the login over?", "source", logOut, refused(qwen.KindLogin), "401"},
+		"no source, and it is long": {long + "Is source left out?", "source", nil, refused(qwen.KindInvalid), "too long"},
 	} {
-		if leftOut(name, "the login is over, and it is long") {
+		if leftOut(name, "the login is over, and it is long", "no source") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := onLight(t, "h2", brisk)
+			o := brisk
+			o.Omits = c.omits
+			s := onLight(t, "h2", o)
 			t.Cleanup(func() {
 				if err := s.client.UseToken(context.Background(), s.site.Token()); err != nil {
 					t.Error(err)
@@ -131,13 +141,14 @@ func TestLookalikes(t *testing.T) {
 				at = qwen.StepFilled
 			}
 			s.onStep(func(step string) {
-				if step == at {
+				if step == at && c.change != nil {
 					c.change(s)
 				}
 			})
 			_, _, err := s.send(t.Context(), c.prompt)
 			c.want.check(t, s, c.prompt, err)
-			if !contains(err, c.says) || !fault(err).Refused() {
+			// A page in place of a reply says no in no words.
+			if !contains(err, c.says) || fault(err).Refused() == (c.omits == "X-Request-Id") {
 				t.Errorf("%v does not say %q", err, c.says)
 			}
 		})

@@ -76,6 +76,7 @@ type Options struct {
 	DrawByFrame         bool          // the page draws in animation frames only
 	SlowImage           bool          // an image never arrives: the load event never fires
 	Overlay             string        // "chooser": the page asks which of two old answers is better, and the composer is off; "rating": something lies over the send button
+	Omits               string        // a header that the page leaves out of its sends: "source", "Version", "X-Request-Id", "Content-Type"
 	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 

@@ -46,10 +46,11 @@ const Api = (() => {
     };
   }
 
-  const send = (body) => fetch("/api/v2/chat/completions?chat_id=" + body.chat_id, {
-    method: "POST", credentials: "include", body: JSON.stringify(body),
-    headers: headers({ Accept: "text/event-stream", "X-Accel-Buffering": "no" }),
-  });
+  function send(body) {
+    const all = headers({ Accept: "text/event-stream", "X-Accel-Buffering": "no" });
+    delete all[cfg.omits];
+    return fetch("/api/v2/chat/completions?chat_id=" + body.chat_id, { method: "POST", credentials: "include", body: JSON.stringify(body), headers: all });
+  }
 
   // goOn asks for the rest of an answer that was cut at its length limit.
   function goOn(m, user, state) {
