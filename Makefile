@@ -42,7 +42,7 @@ live: need ## up to three prompts to the real site from your own account (docs/l
 lint: ## formatting, vet, staticcheck, tidy modules
 	@.ci/lint
 
-fuzz: ## fuzz names and markers for a while (FUZZTIME=1m)
+fuzz: ## fuzz names, markers and front matter for a while (FUZZTIME=1m)
 	@.ci/fuzz $(or $(FUZZTIME),1m)
 
 crash: ## the crash laboratory: every fault, at every step; root, hours (SHORT=1: a choice, at most 8 minutes)

@@ -18,7 +18,8 @@ var mayImport = map[string]struct {
 	others []string // beginnings of other modules' paths; nil allows any
 }{
 	"state":                   {nil, []string{"golang.org/x/sys/"}},
-	"watch":                   {[]string{"watcher/state"}, []string{"github.com/fsnotify/fsnotify", "github.com/rs/zerolog", "golang.org/x/sys/"}},
+	"watch":                   {[]string{"watcher/state", "watcher/watch/frontmatter"}, []string{"github.com/fsnotify/fsnotify", "github.com/rs/zerolog", "golang.org/x/sys/"}},
+	"watch/frontmatter":       {nil, []string{"github.com/goccy/go-yaml/"}},
 	"watch/watchtest":         {[]string{"watcher/state", "watcher/watch"}, nil},
 	"qwen":                    {nil, nil},
 	"qwen/qwentest":           {nil, nil},
