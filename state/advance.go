@@ -17,7 +17,7 @@ func (d *Dir) Believe(n Name) (Marker, error) {
 
 // Advance replaces a marker by what is known now: that the prompt was sent, or
 // where. It reads the marker again first and gives ErrNotExpected unless it
-// still has from's address and owner. The stage only ever becomes StageSent, a
+// still has from's address, owner and after. The stage only ever becomes StageSent, a
 // known address never changes. Only the owner may call it, holding the
 // profile's lock.
 func (d *Dir) Advance(n Name, from, to Marker) error {
@@ -26,14 +26,14 @@ func (d *Dir) Advance(n Name, from, to Marker) error {
 	if err != nil {
 		return err
 	}
-	if to.Stage != StageSent || from.Address != "" && to.Address != from.Address || from.By != "" && to.By != from.By {
+	if to.Stage != StageSent || from.Address != "" && to.Address != from.Address || from.By != "" && to.By != from.By || to.After != from.After {
 		return d.fail("advance marker", marker, ErrNotExpected)
 	}
 	b, err := d.readFile(n, KindMarker, false)
 	if err != nil {
 		return err
 	}
-	if now := ParseMarker(b); now.Address != from.Address || now.By != from.By {
+	if now := ParseMarker(b); now.Address != from.Address || now.By != from.By || now.After != from.After {
 		return d.fail("advance marker", marker, ErrNotExpected)
 	}
 	if err := d.replace(marker, line); err != nil {

@@ -25,13 +25,18 @@ func (d *Dir) writers(n Name, k Kind) (open, known bool, err error) {
 		return false, false, d.fail("look at", n.File(k), err)
 	}
 	defer f.Close()
+	return d.lease(f, n.File(k))
+}
+
+// lease asks the kernel about a file that is open for reading only.
+func (d *Dir) lease(f *os.File, name string) (open, known bool, err error) {
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	switch {
 	case err == nil:
 		// Closing gives the lease back as well, should this fail.
 		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 		if known, err = private(f); err != nil {
-			return false, false, d.fail("look at", n.File(k), err)
+			return false, false, d.fail("look at", name, err)
 		}
 		return false, known, nil
 	case errors.Is(err, unix.EAGAIN):

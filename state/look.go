@@ -91,6 +91,8 @@ type Prompt struct {
 	Sum     string   // Fingerprint(Text)
 	FileSum string   // sha256 of the file's bytes, 64 hex digits
 	ID      Identity // of the file while it was read
+
+	raw string // the file's bytes
 }
 
 // maxPrompt is far above what any chat takes; more is somebody's mistake.
@@ -124,7 +126,34 @@ func (d *Dir) ReadPrompt(n Name) (Prompt, error) {
 	if strings.TrimSpace(text) == "" {
 		return Prompt{}, d.fail("read prompt", n.File(KindPrompt), ErrEmpty)
 	}
-	return Prompt{Text: text, Sum: Fingerprint(text), FileSum: sha256Hex(b), ID: id}, nil
+	return Prompt{Text: text, Sum: Fingerprint(text), FileSum: sha256Hex(b), ID: id, raw: string(b)}, nil
+}
+
+// Behind gives the file's bytes behind its first lines, as they lie on the disk:
+// nothing is decoded, and what ends a line (LF, CRLF, CR) is part of it.
+func (p Prompt) Behind(lines int) string {
+	width, low := 1, 0 // of a character in bytes, and where the low one of two is
+	switch {
+	case strings.HasPrefix(p.raw, "\xff\xfe"):
+		width = 2
+	case strings.HasPrefix(p.raw, "\xfe\xff"):
+		width, low = 2, 1
+	}
+	char := func(at int) byte {
+		if at+width > len(p.raw) || width == 2 && p.raw[at+1-low] != 0 {
+			return 0
+		}
+		return p.raw[at+low]
+	}
+	at := 0
+	for ; lines > 0 && at < len(p.raw); at += width {
+		switch {
+		case char(at) == '\r' && char(at+width) == '\n': // ends at the next one
+		case char(at) == '\r' || char(at) == '\n':
+			lines--
+		}
+	}
+	return p.raw[min(at, len(p.raw)):]
 }
 
 // readSettled reads a file that must not change meanwhile, and syncs it.
@@ -156,6 +185,19 @@ func fstat(f *os.File) (Identity, error) {
 		return Identity{}, err
 	}
 	return identity(&st), nil
+}
+
+// Begin reads a prompt's first bytes, at most size, to see what kind it may be.
+// It makes nothing durable.
+func (d *Dir) Begin(n Name, size int64) ([]byte, error) {
+	if err := n.Check(); err != nil {
+		return nil, err
+	}
+	b, err := d.readNamed(n.File(KindPrompt), size, false)
+	if err != nil {
+		return nil, d.fail("read", n.File(KindPrompt), err)
+	}
+	return b[:min(int64(len(b)), size)], nil
 }
 
 // Ready reads what a job's .prompt.ready holds: "" or, in lower case, the

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +22,7 @@ func TestReadPrompt(t *testing.T) {
 	must(t, err)
 	id, err := d.Identify("x")
 	must(t, err)
-	want := Prompt{Text: "hi", Sum: Fingerprint("hi"), ID: id, FileSum: sha256Hex([]byte("\xef\xbb\xbfhi\r\n"))}
+	want := Prompt{Text: "hi", Sum: Fingerprint("hi"), ID: id, FileSum: sha256Hex([]byte("\xef\xbb\xbfhi\r\n")), raw: "\xef\xbb\xbfhi\r\n"}
 	if p != want || id.Size != 7 {
 		t.Errorf("%+v, want %+v", p, want)
 	}
@@ -188,5 +190,36 @@ func TestReady(t *testing.T) {
 	}
 	if p.FileSum != "98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4" {
 		t.Error(p.FileSum) // printf 'hi\n' | sha256sum
+	}
+}
+
+func TestBehind(t *testing.T) {
+	wide := func(order binary.AppendByteOrder, mark, text string) string {
+		b := []byte(mark)
+		for _, u := range utf16.Encode([]rune(text)) {
+			b = order.AppendUint16(b, u)
+		}
+		return string(b)
+	}
+	for _, c := range []struct {
+		raw   string
+		lines int
+		want  string
+	}{
+		{"a\nb\nc\n", 0, "a\nb\nc\n"},
+		{"a\nb\nc\n", 2, "c\n"},
+		{"a\r\nb\r\nc\r\n", 2, "c\r\n"},
+		{"a\rb\r\rc", 2, "\rc"},
+		{"\xef\xbb\xbfa\n\nc", 2, "c"},
+		{"a\nb", 2, ""},
+		{"a\nb\n", 5, ""},
+		{"a\r\n", 1, ""},
+		{"", 1, ""},
+		{wide(binary.LittleEndian, "\xff\xfe", "a\r\n\u0a0d\nxyz"), 2, wide(binary.LittleEndian, "", "xyz")},
+		{wide(binary.BigEndian, "\xfe\xff", "a\u0d0a\nxyz"), 1, wide(binary.BigEndian, "", "xyz")},
+	} {
+		if got := (Prompt{raw: c.raw}).Behind(c.lines); got != c.want {
+			t.Errorf("%q behind %d lines: %q, want %q", c.raw, c.lines, got, c.want)
+		}
 	}
 }
