@@ -12,7 +12,7 @@ import (
 func (l *loop) account(j *job, r report, now time.Time, known bool) {
 	t, sending := r.trouble, r.order.verb == send
 	switch {
-	case t == nil || endsJob(t.class):
+	case t == nil || endsJob(t.class) || t.class == ClassBusy:
 	case r.folder:
 		if known {
 			l.pauseFolder(j, t, now)

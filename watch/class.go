@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"watcher/state"
+	"watcher/watch/frontmatter"
 )
 
 // The failure classes. Those of the first group end one job, which gets a
@@ -30,6 +31,7 @@ const (
 	ClassSiteChanged = "site-changed" // the page is not understood
 	ClassBrowser     = "browser"      // the browser does not start, or died
 	ClassDisk        = "disk"         // the folder cannot be written
+	ClassBusy        = "busy"         // the chat to be continued answers another message: that job waits, and no other
 	ClassKeysGone    = "keys-gone"    // the folder's markers vanished, its prompts did not
 )
 
@@ -153,6 +155,8 @@ func readTrouble(err error) (t *trouble, wait string) {
 		return &trouble{class: ClassInvalid, text: err.Error()}, ""
 	case errors.Is(err, state.ErrEmpty):
 		return nil, reasonEmpty
+	case errors.Is(err, frontmatter.ErrUnfinished):
+		return nil, frontmatter.ErrUnfinished.Error()
 	case errors.Is(err, state.ErrChanged):
 		return nil, reasonChanging
 	case errors.Is(err, state.ErrNotRegular):

@@ -21,6 +21,9 @@ type Config struct {
 	Roots        []string // the folders that Run watches
 	Recursive    bool     // watch their subfolders too
 	RequireReady bool     // a prompt waits for its name.prompt.ready
+	// PlainText says that no prompt has options: whatever it begins with is
+	// text.
+	PlainText bool
 
 	Settle time.Duration // two equal looks at a prompt are this far apart
 	// LeaselessSettle is the least Settle where nothing tells whether a file
@@ -40,7 +43,13 @@ type Config struct {
 	// cleanly once Run's context has ended. One before it is abandoned at once.
 	StopGrace time.Duration
 	InFlight  int // at most so many of our chats are unanswered
-	MaxChars  int // characters (Unicode code points) of the longest prompt that is sent; 0: no limit
+	// CheckFile, if set, says why a file cannot go with a prompt, by its name and
+	// its size in bytes.
+	CheckFile func(name string, size int64) error
+	// Scratch is a folder of the program's own for copies of what goes with a
+	// prompt; empty: the system's for temporary files.
+	Scratch  string
+	MaxChars int // characters (Unicode code points) of the longest prompt that is sent; 0: no limit
 
 	// Events opens the source of file events; nil means fsnotify. Events only
 	// make the agent look sooner: without any, all still works by rescans.

@@ -88,7 +88,7 @@ func (c *courier) halt(ctx context.Context, r *report) {
 	m := r.order.marker
 	t := &trouble{class: ClassCancelled,
 		text: "cancelled by its .prompt.cancel; the site could not be asked to stop, so the answer may still come"}
-	if m.Address != "" && !r.order.mute && c.peek(ctx, r) {
+	if m.Address != "" && !r.order.mute && c.peek(ctx, r) && !r.order.shared { // else it is the other's answer that would be stopped
 		if err := c.cfg.Chat.Stop(ctx, m.Address, m.Message); err == nil {
 			t.text, t.again = "cancelled by its .prompt.cancel; the site was asked to stop", true
 			c.peek(ctx, r) // it may have become whole, and what there is now is all there will be

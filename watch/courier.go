@@ -26,8 +26,11 @@ type order struct {
 	marker   state.Marker
 	doubt    doubt
 	patience patience
-	owner    string // the chat's, as far as it was asked
-	mute     bool   // the chat cannot be asked now
+	owner    string           // the chat's, as far as it was asked
+	mute     bool             // the chat cannot be asked now
+	enclosed []state.Identity // what goes with the prompt, as two looks saw it; for send
+	expire   time.Duration    // what the prompt's options say of it; 0: nothing
+	shared   bool             // another job waits for its answer in the same chat
 }
 
 // report is what came of an order.
@@ -45,7 +48,8 @@ type report struct {
 	doubt    doubt
 	patience patience
 	seen     state.Identity
-	next     time.Time // of the next read; zero: after a poll
+	expire   time.Duration // as the order's
+	next     time.Time     // of the next read, or, with wait, of the next try; zero: after a poll
 	turn     *Turn
 	changed  bool   // the prompt differs from what was sent
 	altered  bool   // the page changed the text, and refused it
@@ -64,7 +68,7 @@ func (c *courier) run(ctx context.Context, orders <-chan order, reports chan<- r
 }
 
 func (c *courier) do(ctx context.Context, o order) report {
-	r := report{order: o, doubt: o.doubt, patience: o.patience, seen: o.seen, changed: o.changed}
+	r := report{order: o, doubt: o.doubt, patience: o.patience, seen: o.seen, changed: o.changed, expire: o.expire}
 	switch o.verb {
 	case send:
 		c.send(ctx, &r)
@@ -100,7 +104,7 @@ func (c *courier) attend(ctx context.Context, r *report) {
 		return
 	}
 	c.compare(r)
-	r.patience = r.patience.expires(0, m.At, time.Now(), c.cfg.Expire)
+	r.patience = r.patience.expires(0, m.At, time.Now(), c.expire(r))
 	switch o.verb {
 	case prove:
 		c.prove(ctx, r)
@@ -121,10 +125,18 @@ func (c *courier) compare(r *report) {
 	if err != nil || id == o.seen {
 		return // no prompt is fine: git switches branches all the time
 	}
-	p, err := o.dir.ReadPrompt(o.name)
+	p, err := ReadPrompt(o.dir, o.name, c.cfg.PlainText)
 	if err != nil {
 		return
 	}
-	r.seen = p.ID
-	r.changed = o.marker.Prompt != "" && p.Sum != o.marker.Prompt
+	r.seen, r.expire = p.ID, p.Options.Expire
+	r.changed = p.Differs(o.marker)
+}
+
+// expire is how long the order's chat may be without an answer.
+func (c *courier) expire(r *report) time.Duration {
+	if r.expire > 0 {
+		return r.expire
+	}
+	return c.cfg.Expire
 }

@@ -58,6 +58,8 @@ type view struct {
 	// For a new job.
 	unsettled  string    // why it has not settled; empty when it has
 	wantsReady bool      // it needs its .prompt.ready
+	awaits     string    // what its options make it wait for; empty when nothing
+	awaitsTill time.Time // and until when, if that is known
 	banned     bool      // this process must not send it
 	folderHold bool      // the folder's watcher.hold is there
 	lostUntil  time.Time // its marker vanished: other markers may, too, until then
@@ -116,6 +118,9 @@ func decideNew(v view) action {
 	}
 	if v.unsettled != "" {
 		return action{verb: wait, reason: v.unsettled}
+	}
+	if v.awaits != "" {
+		return action{verb: wait, at: v.awaitsTill, reason: v.awaits}
 	}
 	a := action{verb: wait, queue: true}
 	switch {

@@ -68,6 +68,13 @@ func (l *loop) view(j *job, now time.Time, unanswered int) view {
 	if j.phase() != state.New {
 		return v
 	}
+	if j.unsettled == "" {
+		v.awaits, v.awaitsTill = l.awaits(j, now)
+		v.unsettled = j.unsettled
+	}
+	if v.awaits == "" && now.Before(j.restTill) {
+		v.awaits, v.awaitsTill = j.rest, j.restTill
+	}
 	if v.brake.Class == "" {
 		v.brake = j.folder.brake.Pause
 	}
@@ -122,7 +129,9 @@ func firstToRead(a, b *job) *job {
 func (l *loop) hand(j *job) {
 	v := j.action.verb
 	o := order{verb: v, dir: j.folder.dir, name: j.name, settled: j.glance, seen: j.seen, changed: j.changed, row: l.row,
-		marker: j.marker, doubt: j.doubt, patience: j.patience, owner: l.owner, mute: l.mute(time.Now())}
+		marker: j.marker, doubt: j.doubt, patience: j.patience, owner: l.owner, mute: l.mute(time.Now()),
+		enclosed: j.wish.terms.files, expire: j.expire}
+	o.shared = v == cancel && j.marker.Address != "" && l.jobIn(j.marker.Address, j) != nil
 	l.working, l.current, l.job = true, o, j
 	l.lastRead = v != send
 	if v == send {

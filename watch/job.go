@@ -27,6 +27,9 @@ type job struct {
 	balkAt    sight     // ... as it was then
 	tries     int       // sends that the queue's trouble ended
 	banned    bool      // never to be sent by this process
+	wish      wish      // what its options ask for
+	rest      string    // why its last try was for nothing, though nothing is wrong, ...
+	restTill  time.Time // ... and when to try again
 
 	// While Sent.
 	marker   state.Marker
@@ -40,8 +43,9 @@ type job struct {
 	trouble  *trouble       // of the last order; nil if it went well
 	unread   bool           // the last read failed
 	repeats  throttle
-	changed  bool // the prompt was edited after it was sent
-	length   int  // of the answer so far
+	changed  bool          // the prompt was edited after it was sent
+	expire   time.Duration // of its options; 0: the configured one
+	length   int           // of the answer so far
 
 	// While Failed.
 	checked state.Identity // the prompt as compared with the .md.err

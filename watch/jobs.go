@@ -32,6 +32,7 @@ func (l *loop) refresh(j *job, now time.Time) error {
 // it in that phase.
 func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	was, address := j.phase(), j.marker.Address
+	l.looks++
 	j.unseen = nil
 	j.enter(files, now)
 	if r != nil {
@@ -118,14 +119,14 @@ func (l *loop) void(j *job, now time.Time) {
 	if err != nil {
 		return
 	}
-	p, err := j.folder.dir.ReadPrompt(j.name)
+	p, err := ReadPrompt(j.folder.dir, j.name, l.cfg.PlainText)
 	if err != nil && !isInvalid(err) {
 		return // looked at again at the next rescan
 	}
 	j.checked = id
 	// What could not be read has no fingerprint: if it can be now, it changed.
 	known := f.Prompt != "" || f.Class == ClassInvalid
-	if err != nil || !known || p.Sum == f.Prompt {
+	if err != nil || !known || p.Speaks(f) {
 		return
 	}
 	archive, err := j.folder.dir.ArchiveError(j.name)

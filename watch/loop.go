@@ -36,6 +36,7 @@ type loop struct {
 	sought   map[string]bool   // of those: looked for already
 	row      int               // altered sends in a row
 	lastRead bool              // the last order was a read
+	looks    int               // at jobs' files, so far: what was thought of them before is old
 }
 
 func newLoop(a *Agent, roots []string) *loop {

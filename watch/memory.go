@@ -61,6 +61,7 @@ type patience struct {
 	readAt   time.Time     // the last read that worked
 	idle     time.Duration // watched time without growth
 	basis    int64         // what the deadline was counted from, unix seconds
+	expire   time.Duration // and how long that gave
 	deadline time.Time     // on the monotonic clock
 }
 
@@ -73,14 +74,17 @@ func (p patience) expires(asked, at int64, now time.Time, expire time.Duration) 
 	if basis == 0 {
 		basis = at
 	}
-	if !p.deadline.IsZero() && (basis == p.basis || basis == 0) {
+	if !p.deadline.IsZero() && expire == p.expire && (basis == p.basis || basis == 0) {
 		return p
+	}
+	if basis == 0 {
+		basis = p.basis
 	}
 	age := time.Duration(0)
 	if basis != 0 {
 		age = max(0, min(now.Sub(time.Unix(basis, 0)), expire))
 	}
-	p.basis, p.deadline = basis, now.Add(expire-age)
+	p.basis, p.expire, p.deadline = basis, expire, now.Add(expire-age)
 	return p
 }
 

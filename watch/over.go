@@ -34,7 +34,7 @@ func (l *loop) overNew(k *ask, j *job, o Outcome, now time.Time) bool {
 		turnedBack := j.balk != "" && j.balk != reasonChanging && !j.triedAt.Before(k.at)
 		began := later(k.at, j.entered) // it may be New again since this call
 		return turnedBack || !j.lookedAt.Before(began.Add(l.settle(j)))
-	case j.action.verb != wait:
+	case j.action.verb != wait, j.wish.settling && now.Before(k.at.Add(l.cfg.Patience)):
 		return false
 	case j.action.queue && !j.folder.hold:
 		// It waits for its turn, if that may come soon enough.

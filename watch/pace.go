@@ -50,13 +50,14 @@ func (l *loop) keepPace(j *job, before string) {
 		return
 	}
 	waits := j.phase() == state.Sent && j.believed
-	if _, open := l.chats[before]; open && (j.phase() != state.Sent || waits && m.Address != before) {
+	mine := filepath.Join(j.folder.path, j.name.File(state.KindPrompt))
+	if file, open := l.chats[before]; open && (file == mine || l.jobIn(before, j) == nil) && (j.phase() != state.Sent || waits && m.Address != before) {
 		delete(l.chats, before)
 		p.Close(before)
 	}
 	if _, open := l.chats[m.Address]; waits && !open && m.Address != "" && l.owner != "" && m.By == l.owner {
-		l.chats[m.Address] = filepath.Join(j.folder.path, j.name.File(state.KindPrompt))
-		p.Open(m.Address, l.chats[m.Address])
+		l.chats[m.Address] = mine
+		p.Open(m.Address, mine)
 	}
 }
 
@@ -95,12 +96,19 @@ func (l *loop) adopt(now time.Time) {
 			continue
 		}
 		l.sought[address] = true // once: a folder that is not there holds up nobody
-		name, kind, ok := state.Parse(filepath.Base(file))
-		if !ok || kind != state.KindPrompt || !l.foster(filepath.Dir(file), name, address, now) {
-			delete(l.chats, address)
-			l.cfg.Pace.Close(address)
-		}
+		l.fosterAt(file, address, now)
 	}
+}
+
+// fosterAt is foster for a chat elsewhere. One that waits no more is forgotten.
+func (l *loop) fosterAt(file, address string, now time.Time) bool {
+	name, kind, ok := state.Parse(filepath.Base(file))
+	if ok && kind == state.KindPrompt && l.foster(filepath.Dir(file), name, address, now) {
+		return true
+	}
+	delete(l.chats, address)
+	l.cfg.Pace.Close(address)
+	return false
 }
 
 // anyNew reports whether any prompt waits to be sent.

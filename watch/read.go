@@ -22,7 +22,7 @@ func (c *courier) collect(ctx context.Context, r *report) {
 	if t.Fingerprint != "" && m.Prompt != "" && t.Fingerprint != m.Prompt {
 		r.note = "the chat shows another text than was sent"
 	}
-	r.patience = r.patience.expires(t.Asked, m.At, now, c.cfg.Expire)
+	r.patience = r.patience.expires(t.Asked, m.At, now, c.expire(r))
 	if m.Stage != state.StageReleased || t.Message != "" {
 		r.patience = r.patience.grow(t, now, c.cfg.Poll)
 	} // else its owner may be sending it right now: nothing can stall yet
@@ -40,7 +40,7 @@ func (c *courier) verdict(r *report, now time.Time, partial string) {
 	case "":
 		return
 	case ClassExpired:
-		text = fmt.Sprintf("there is no whole answer after %v", c.cfg.Expire)
+		text = fmt.Sprintf("there is no whole answer after %v", c.expire(r))
 	}
 	c.failSent(r, &trouble{class: class, text: text, hint: "look at the chat; delete this file to go on waiting"}, partial)
 }
@@ -83,7 +83,7 @@ func (c *courier) answer(r *report, text string) {
 		return
 	}
 	m, err := o.dir.Believe(o.name)
-	if err == nil && m.Address != o.marker.Address || err != nil && isAbsent(err) {
+	if err == nil && !sameTurn(m, o.marker) || err != nil && isAbsent(err) {
 		r.note = "the marker was taken away or replaced; the answer is not written"
 		return
 	}
@@ -100,10 +100,14 @@ func (c *courier) answer(r *report, text string) {
 // find looks for the chat of a marker that holds no address.
 func (c *courier) find(ctx context.Context, r *report) {
 	o := &r.order
-	p, err := o.dir.ReadPrompt(o.name)
+	p, err := ReadPrompt(o.dir, o.name, c.cfg.PlainText)
 	if err != nil {
 		r.note = "the marker holds no address, and the prompt to look for cannot be read"
 		c.lost(r, "its prompt cannot be read")
+		return
+	}
+	if p.Options.Chat != "" { // a chat that begins with this text is another job's
+		c.lost(r, "it continues another prompt's chat")
 		return
 	}
 	found, err := c.cfg.Chat.Find(ctx, p.Text)
@@ -137,4 +141,10 @@ func (c *courier) lost(r *report, why string) {
 	}
 	c.failSent(r, jobTrouble(ClassAmbiguous, "the prompt was sent, but its chat cannot be told: "+why+
 		"; put the chat's address into the .md.url by hand, or send it again"), "")
+}
+
+// sameTurn reports whether two markers speak of the same message's place: in a
+// chat that is continued the address alone does not tell.
+func sameTurn(a, b state.Marker) bool {
+	return a.Address == b.Address && a.After == b.After && a.By == b.By
 }

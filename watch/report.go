@@ -81,7 +81,10 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 	}
 	switch j.phase() {
 	case state.New:
-		if r.wait != "" {
+		switch {
+		case r.wait != "" && !r.next.IsZero():
+			j.rest, j.restTill = r.wait, r.next
+		case r.wait != "":
 			j.unsettle(now, r.wait)
 		}
 		if t := r.trouble; t != nil && r.owner != "" && (t.class == ClassBrowser || t.class == ClassSiteChanged) {
@@ -93,7 +96,7 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 }
 
 func (j *job) rememberSent(r *report, poll time.Duration, now time.Time) {
-	j.doubt, j.patience, j.seen, j.changed = r.doubt, r.patience, r.seen, r.changed
+	j.doubt, j.patience, j.seen, j.changed, j.expire = r.doubt, r.patience, r.seen, r.changed, r.expire
 	if r.marker != nil {
 		j.marker, j.believed = *r.marker, true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,31 +21,12 @@ var errStopping = errors.New("the program is stopping; nothing was sent")
 // at fault, not the texts.
 const alteredRow = 3
 
-// send brings one settled prompt into a new chat. Nothing leaves before the
-// marker is durable.
+// send brings one settled prompt into a new chat, or into the one it continues.
+// Nothing leaves before the marker is durable.
 func (c *courier) send(ctx context.Context, r *report) {
 	o := &r.order
-	if err := o.name.Check(); err != nil {
-		c.fail(r, jobTrouble(ClassInvalid, err.Error()), "", nil, "")
-		return
-	}
-	p, err := o.dir.ReadPrompt(o.name)
-	if err != nil {
-		t, why := readTrouble(err)
-		if r.wait = why; t != nil {
-			c.fail(r, t, "", nil, "")
-		}
-		return
-	}
-	if p.ID != o.settled.prompt {
-		r.wait = reasonChanging
-		return
-	}
-	if r.wait = c.uploaded(o, p); r.wait != "" {
-		return
-	}
-	if t := c.overlong(p.Text); t != nil {
-		c.fail(r, t, p.Sum, nil, "")
+	p, t, ready := c.ready(r)
+	if !ready {
 		return
 	}
 	// The marker's place on the disk is taken now: a full or read-only folder
@@ -62,11 +44,64 @@ func (c *courier) send(ctx context.Context, r *report) {
 		r.trouble = ownerTrouble(err)
 		return
 	}
-	e := &envelope{order: o, prompt: p, pending: pending, owner: r.owner, uploaded: c.uploaded}
+	if r.wait = t.theirs(r.owner); r.wait != "" {
+		return
+	}
+	files, clean, err := c.pack(o, p)
+	defer clean()
+	if err != nil {
+		if r.wait = reasonChanging; !errors.Is(err, state.ErrChanged) {
+			r.wait, r.trouble = "", diskTrouble(err)
+		}
+		return
+	}
+	e := &envelope{courier: c, order: o, prompt: p, terms: t, pending: pending, owner: r.owner}
 	sctx, done := e.context(ctx, c.cfg.StopGrace)
-	message, err := c.cfg.Chat.Send(sctx, Outgoing{Prompt: p.Text}, e.commit)
+	message, err := c.cfg.Chat.Send(sctx, Outgoing{Prompt: p.Text, Chat: t.chat, Model: p.Options.Model,
+		Thinking: p.Options.Thinking, Search: p.Options.Search, Files: files}, e.commit)
 	done()
 	c.sent(ctx, r, e, message, err)
+}
+
+// ready reads the prompt and all that its options speak of. One that cannot be
+// sent now, or never, it reports.
+func (c *courier) ready(r *report) (p Prompt, t terms, ok bool) {
+	o := &r.order
+	if err := o.name.Check(); err != nil {
+		c.fail(r, jobTrouble(ClassInvalid, err.Error()), "", nil, "")
+		return p, t, false
+	}
+	p, err := ReadPrompt(o.dir, o.name, c.cfg.PlainText)
+	if err != nil {
+		t, why := readTrouble(err)
+		if r.wait = why; t != nil {
+			c.fail(r, t, "", nil, "")
+		}
+		return p, terms{}, false
+	}
+	if p.ID != o.settled.prompt {
+		r.wait = reasonChanging
+		return p, t, false
+	}
+	if r.wait = c.uploaded(o, p); r.wait != "" {
+		return p, t, false
+	}
+	if t := c.overlong(p.Text); t != nil {
+		c.fail(r, t, p.Whole, nil, "")
+		return p, terms{}, false
+	}
+	t = c.cfg.terms(o.dir, o.name, p, time.Now())
+	switch {
+	case t.bad != "":
+		c.fail(r, jobTrouble(ClassInvalid, t.bad+"; nothing was sent"), p.Whole, nil, "")
+	case t.wait != "":
+		r.wait = t.wait
+	case !slices.Equal(t.files, o.enclosed):
+		r.wait = reasonChanging
+	default:
+		return p, t, true
+	}
+	return p, t, false
 }
 
 // overlong is the failure of a prompt that is longer than may be sent. It is
@@ -83,7 +118,7 @@ func (c *courier) overlong(text string) *trouble {
 
 // uploaded says why a .ready file, where one is needed, does not let the prompt
 // go: one that holds a sha256 speaks of that very file only.
-func (c *courier) uploaded(o *order, p state.Prompt) (wait string) {
+func (c *courier) uploaded(o *order, p Prompt) (wait string) {
 	if !c.cfg.RequireReady {
 		return ""
 	}
@@ -117,12 +152,12 @@ var markerSize = len(state.Marker{
 // envelope is one send on its way: whether it was committed, refused or
 // called off is decided under its lock, once.
 type envelope struct {
+	*courier
 	order   *order
-	prompt  state.Prompt
+	prompt  Prompt
+	terms   terms
 	pending *state.Pending
 	owner   string
-	// uploaded says why the prompt's .ready does not let it go.
-	uploaded func(*order, state.Prompt) string
 
 	mu        sync.Mutex
 	calledOff bool          // the program stops: too late to commit
@@ -163,7 +198,10 @@ func (e *envelope) commit(address, after string) error {
 		e.refused = errStopping
 		return e.refused
 	}
-	if e.refused = e.look(); e.refused != nil {
+	if e.refused = e.place(address, after); e.refused == nil {
+		e.refused = e.look()
+	}
+	if e.refused != nil {
 		return e.refused
 	}
 	m := state.Marker{Address: address, Prompt: e.prompt.Sum, By: e.owner,
@@ -174,6 +212,19 @@ func (e *envelope) commit(address, after string) error {
 	}
 	e.refused = err
 	return err
+}
+
+// errPlace says that the driver is about to send to another place than it was
+// asked to.
+var errPlace = errors.New("the page is about to send to another chat, or another place in it, than it was asked to")
+
+// place is a last look at where the prompt goes.
+func (e *envelope) place(address, after string) error {
+	follows := e.terms.chat != ""
+	if follows != (after != "") || follows && e.terms.by != "" && address != e.terms.chat {
+		return errPlace
+	}
+	return nil
 }
 
 // errRecall says that the prompt is not the one that settled any more.
@@ -194,15 +245,18 @@ func (e *envelope) look() error {
 	if why := state.May(files, hold, true); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
-	p, err := dir.ReadPrompt(name)
+	p, err := ReadPrompt(dir, name, e.cfg.PlainText)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errRecall, err)
-	case p.Sum != e.prompt.Sum:
+	case p.Whole != e.prompt.Whole:
 		return errRecall
 	}
 	if why := e.uploaded(e.order, p); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
+	}
+	if t := e.cfg.terms(dir, name, p, time.Now()); t.bad+t.wait != "" || t.chat != e.terms.chat || !slices.Equal(t.files, e.terms.files) {
+		return fmt.Errorf("%w: what its options speak of is not as it was; %s", errRecall, t.bad+t.wait)
 	}
 	// A file's time can stand still for two seconds (vfat). So this comes after
 	// the read: what nobody was writing then is no mix.

@@ -29,11 +29,11 @@ func (c *courier) sent(ctx context.Context, r *report, e *envelope, message stri
 	case m != nil:
 		r.trouble = troubleOf(err)
 		if c.retire(r, *m) {
-			c.ends(r, e.prompt.Sum)
+			c.ends(r, e.prompt.Whole)
 		}
 	default:
 		r.trouble = troubleOf(err)
-		c.ends(r, e.prompt.Sum)
+		c.ends(r, e.prompt.Whole)
 	}
 }
 
@@ -83,6 +83,8 @@ func (c *courier) refused(r *report, e *envelope) {
 	case errors.Is(err, errRecall):
 		r.wait = reasonChanging
 		r.note = err.Error()
+	case errors.Is(err, errPlace):
+		r.trouble = &trouble{class: ClassSiteChanged, text: err.Error()}
 	case errors.Is(err, errStopping):
 		r.note = err.Error()
 	default:
@@ -120,6 +122,10 @@ func (c *courier) retire(r *report, m state.Marker) bool {
 // own failure, or the queue's pause.
 func (c *courier) ends(r *report, prompt string) {
 	t := r.trouble
+	if t.class == ClassBusy {
+		r.trouble, r.wait, r.next = nil, "its chat is busy: "+t.text, time.Now().Add(jitter(c.cfg.Poll))
+		return
+	}
 	r.altered = t.class == ClassAltered
 	if r.altered && r.order.row+1 >= alteredRow {
 		r.trouble = &trouble{class: ClassSiteChanged, hint: t.hint,

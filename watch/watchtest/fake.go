@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ type Plan struct {
 // testing/synctest.
 type Fake struct {
 	mu     sync.Mutex
-	chats  map[string]*chat
+	turns  []*turn
 	ledger []Post
 	script func(prompt string, nth int) Plan
 	owner  string
@@ -48,10 +49,18 @@ type Fake struct {
 type Post struct {
 	Address, Prompt string
 	At              time.Time
+	After           string         // the message it follows, in a chat that is continued
+	Out             watch.Outgoing // as it was sent
+	Files           []string       // what the files held that came with it, in order
 }
 
-type chat struct {
+// turn is one prompt in a chat, and its answer.
+type turn struct {
 	made    int
+	chat    string // its address
+	after   string // the answer that it follows
+	out     watch.Outgoing
+	files   []string
 	prompt  string // as sent
 	shown   string // as the site shows it
 	message string
@@ -64,7 +73,7 @@ type chat struct {
 
 // NewFake returns a chat that takes and answers all.
 func NewFake() *Fake {
-	return &Fake{chats: map[string]*chat{}, owner: "0123456789abcdef", down: map[string]error{}, calls: map[string]int{}}
+	return &Fake{owner: "0123456789abcdef", down: map[string]error{}, calls: map[string]int{}}
 }
 
 var _ watch.Chat = (*Fake)(nil)
@@ -96,7 +105,7 @@ func (f *Fake) Login(owner string) {
 func (f *Fake) Delete(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.chats[address]; c != nil {
+	for _, c := range f.in(address) {
 		c.gone = true
 	}
 }
@@ -105,7 +114,7 @@ func (f *Fake) Delete(address string) {
 func (f *Fake) Mend() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.chats {
+	for _, c := range f.turns {
 		c.plan.Stuck, c.plan.Fails = false, nil
 	}
 }
@@ -164,12 +173,15 @@ func (f *Fake) Owner(ctx context.Context) (string, error) {
 func (f *Fake) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
 	f.mu.Lock()
 	err := f.call(ctx, "send")
-	c := f.make(out.Prompt)
+	c, odd := f.make(out)
 	f.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
+	case odd != nil:
+		return "", odd
 	}
-	address, p := c.address(), c.plan
+	address, p := c.chat, c.plan
 	if err := sleep(ctx, p.Takes); err != nil {
 		return "", fmt.Errorf("fake chat: load the page: %w", err)
 	}
@@ -177,7 +189,7 @@ func (f *Fake) Send(ctx context.Context, out watch.Outgoing, commit func(string,
 		return "", p.Before
 	}
 	if !p.Skip {
-		if err := commit(address, ""); err != nil {
+		if err := commit(address, c.after); err != nil {
 			return "", fmt.Errorf("fake chat: send was refused: %w", err)
 		}
 	}
@@ -218,31 +230,70 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// make opens a new, empty chat for a prompt.
-func (f *Fake) make(prompt string) *chat {
+// make opens a new, empty chat for a prompt, or a place behind the last answer
+// of the one that it continues.
+func (f *Fake) make(out watch.Outgoing) (*turn, error) {
 	f.number++
-	c := &chat{made: f.number, prompt: prompt, shown: prompt}
+	c := &turn{made: f.number, out: out, prompt: out.Prompt, shown: out.Prompt,
+		chat: fmt.Sprintf("https://chat.example/c/%08x-0000-4000-8000-%012x", f.number, f.number)}
+	if out.Chat != "" {
+		last := f.last(out.Chat)
+		switch {
+		case last == nil || last.gone:
+			return nil, &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat to continue"}
+		case !last.turn().Done:
+			return nil, &Fault{Kind: watch.ClassBusy, Text: "fake chat: the chat is in progress"}
+		}
+		c.chat, c.after = out.Chat, last.answer()
+	}
+	for _, file := range out.Files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("fake chat: upload: %w", err)
+		}
+		c.files = append(c.files, string(b))
+	}
 	nth := 1
-	for _, other := range f.chats {
-		if other.prompt == prompt {
+	for _, other := range f.turns {
+		if other.prompt == out.Prompt {
 			nth++
 		}
 	}
 	if f.script != nil {
-		c.plan = f.script(prompt, nth)
+		c.plan = f.script(out.Prompt, nth)
 	}
 	if c.plan.Rename != "" {
 		c.shown = c.plan.Rename
 	}
-	f.chats[c.address()] = c
-	return c
+	f.turns = append(f.turns, c)
+	return c, nil
 }
 
-func (c *chat) address() string {
-	return fmt.Sprintf("https://chat.example/c/%08x-0000-4000-8000-%012x", c.made, c.made)
+// in lists the turns of a chat, those that were never sent, too.
+func (f *Fake) in(address string) (list []*turn) {
+	for _, c := range f.turns {
+		if c.chat == address {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
-func (c *chat) said() string {
+// last is a chat's last turn that arrived; nil when there is none.
+func (f *Fake) last(address string) (last *turn) {
+	f.arrive()
+	for _, c := range f.in(address) {
+		if c.message != "" && (last == nil || !c.due.Before(last.due)) {
+			last = c
+		}
+	}
+	return last
+}
+
+// answer is the site's id of the turn's answer.
+func (c *turn) answer() string { return fmt.Sprintf("answer-%d", c.made) }
+
+func (c *turn) said() string {
 	if c.plan.NoID {
 		return ""
 	}
@@ -252,13 +303,13 @@ func (c *chat) said() string {
 // arrive takes what was on its way, in the order of arrival.
 func (f *Fake) arrive() {
 	now := time.Now()
-	var late []*chat
-	for _, c := range f.chats {
+	var late []*turn
+	for _, c := range f.turns {
 		if c.sent && c.message == "" && !c.due.After(now) {
 			late = append(late, c)
 		}
 	}
-	slices.SortFunc(late, func(a, b *chat) int {
+	slices.SortFunc(late, func(a, b *turn) int {
 		if n := a.due.Compare(b.due); n != 0 {
 			return n
 		}
@@ -266,6 +317,6 @@ func (f *Fake) arrive() {
 	})
 	for _, c := range late {
 		c.message = fmt.Sprintf("message-%d", c.made)
-		f.ledger = append(f.ledger, Post{Address: c.address(), Prompt: c.prompt, At: c.due})
+		f.ledger = append(f.ledger, Post{Address: c.chat, Prompt: c.prompt, At: c.due, After: c.after, Out: c.out, Files: c.files})
 	}
 }

@@ -17,15 +17,17 @@ func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.
 		return watch.Turn{}, err
 	}
 	f.arrive()
-	c := f.chats[address]
-	if c == nil || c.gone {
+	turns := f.in(address)
+	if len(turns) == 0 || turns[0].gone {
 		return watch.Turn{}, &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
 	}
-	if message != "" && message != c.message {
+	c := place(turns, message, after)
+	switch {
+	case c == nil && message != "":
 		return watch.Turn{}, errors.New("fake chat: the message is not in this chat")
-	}
-	if c.message == "" {
-		return watch.Turn{Empty: true}, nil
+	case c == nil:
+		last := f.last(address)
+		return watch.Turn{Empty: last == nil && after == "" || last != nil && last.answer() == after}, nil
 	}
 	if c.plan.Fails != nil {
 		t := c.turn()
@@ -39,7 +41,17 @@ func (f *Fake) Read(ctx context.Context, address, message, after string) (watch.
 	return t, nil
 }
 
-func (c *chat) turn() watch.Turn {
+// place is the turn that has a message, or the first one behind an answer.
+func place(turns []*turn, message, after string) *turn {
+	for _, c := range turns {
+		if c.message != "" && (message == "" && c.after == after || message != "" && c.message == message) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (c *turn) turn() watch.Turn {
 	t := watch.Turn{Message: c.message, Asked: c.due.Unix(), Fingerprint: fingerprint(c.shown)}
 	whole := Answer(c.prompt)
 	grown := time.Since(c.due)
@@ -66,16 +78,16 @@ func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
 		return nil, err
 	}
 	f.arrive()
-	var found []*chat
-	for _, c := range f.chats {
-		if c.message != "" && !c.gone && c.shown == prompt {
+	var found []*turn
+	for _, c := range f.turns {
+		if c.message != "" && !c.gone && c.after == "" && c.shown == prompt {
 			found = append(found, c)
 		}
 	}
-	slices.SortFunc(found, func(a, b *chat) int { return b.made - a.made })
+	slices.SortFunc(found, func(a, b *turn) int { return b.made - a.made })
 	var list []string
 	for _, c := range found {
-		list = append(list, c.address())
+		list = append(list, c.chat)
 	}
 	return list, nil
 }
@@ -85,17 +97,21 @@ func (f *Fake) Find(ctx context.Context, prompt string) ([]string, error) {
 const LastWords = 600
 
 // Stop ends an answer that is not whole yet: it grows no more.
-func (f *Fake) Stop(ctx context.Context, address, _ string) error {
+func (f *Fake) Stop(ctx context.Context, address, message string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.call(ctx, "stop"); err != nil {
 		return err
 	}
-	c := f.chats[address]
-	if c == nil || c.gone {
+	turns := f.in(address)
+	if len(turns) == 0 || turns[0].gone {
 		return &Fault{Kind: watch.ClassGone, Text: "fake chat: there is no such chat", Left: true}
 	}
-	if f.arrive(); c.stopped.IsZero() && c.message != "" {
+	c := f.last(address)
+	if message != "" {
+		c = place(turns, message, "")
+	}
+	if c != nil && c.stopped.IsZero() {
 		c.stopped = time.Now().Add(LastWords * time.Second)
 	}
 	return nil
