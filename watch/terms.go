@@ -27,9 +27,19 @@ type terms struct {
 // Outlook says why a new prompt cannot be sent yet, for all that its options
 // and the files say: "" when nothing is in the way. until is when that ends by
 // itself, if a time is what it waits for. never says that it can never be sent.
-func (c *Config) Outlook(dir *state.Dir, name state.Name, p Prompt, now time.Time) (wait string, until time.Time, never string) {
+// owns says whether an owner's id in a marker is the caller's; nil: not known.
+func (c *Config) Outlook(dir *state.Dir, name state.Name, p Prompt, owns func(by string) bool, now time.Time) (wait string, until time.Time, never string) {
 	t := c.terms(dir, name, p, now)
-	return t.wait, t.until, t.bad
+	if t.bad != "" || t.wait != "" || t.chat == "" {
+		return t.wait, t.until, t.bad
+	}
+	if owns != nil && t.by != "" && !owns(t.by) {
+		return t.theirs("somebody else"), time.Time{}, ""
+	}
+	if other := sentIn(dir.Path(), name, t.chat); other != "" {
+		return answeringFor(string(other)), time.Time{}, ""
+	}
+	return "", time.Time{}, ""
 }
 
 // terms looks at all that the options speak of. It only reads.

@@ -126,17 +126,21 @@ func (l *loop) settleEnclosed(j *job, now time.Time) {
 // may be one that a program before this left elsewhere.
 func (l *loop) answering(j *job, address string) string {
 	if other := l.jobIn(address, j); other != nil {
-		return "waits for " + other.label() + ", which is being answered in the same chat"
+		return answeringFor(other.label())
 	}
 	if file, open := l.chats[address]; open && l.fosterAt(file, address, time.Now()) {
-		return "waits for " + file + ", which is being answered in the same chat"
+		return answeringFor(file)
 	}
 	if !j.folder.listed {
 		if name := sentIn(j.folder.path, j.name, address); name != "" {
-			return "waits for " + string(name) + ", which is being answered in the same chat"
+			return answeringFor(string(name))
 		}
 	}
 	return ""
+}
+
+func answeringFor(other string) string {
+	return "waits for " + other + ", which is being answered in the same chat"
 }
 
 // jobIn is another job that waits for its answer in a chat.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"watcher/qwen"
 	"watcher/state"
 	"watcher/watch"
@@ -19,6 +21,8 @@ type choices struct {
 	Model    string `json:"model,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
 	Search   string `json:"search,omitempty"`
+	// FrontMatter says whether a prompt's first lines can be options: on or off.
+	FrontMatter string `json:"front_matter,omitempty"`
 }
 
 // check refuses what can be no choice, whatever the site has.
@@ -33,6 +37,11 @@ func (c choices) check() error {
 	default:
 		return usagef("--search %q: it is on or off", c.Search)
 	}
+	switch c.FrontMatter {
+	case "on", "off":
+	default:
+		return usagef("--front-matter %q: it is on or off", c.FrontMatter)
+	}
 	if id := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(c.Model)), " ", "-"); id != c.Model {
 		return usagef("--model %q: name it by its id, which is in lower case: %s", c.Model, id)
 	}
@@ -43,6 +52,7 @@ func (c choices) check() error {
 func (c choices) differs(other choices) string {
 	for _, one := range []struct{ flag, mine, theirs string }{
 		{"--model", c.Model, other.Model}, {"--thinking", c.Thinking, other.Thinking}, {"--search", c.Search, other.Search},
+		{"--front-matter", c.FrontMatter, other.FrontMatter},
 	} {
 		switch {
 		case one.mine == "" || one.mine == one.theirs:
@@ -67,7 +77,7 @@ func (g *generate) checkChoices(ctx context.Context, s *session, files []string,
 		return nil
 	}
 	for _, at := range open {
-		if results[at].Phase != state.New || !maySend(files[at]) {
+		if results[at].Phase != state.New || !g.maySend(files[at]) {
 			continue
 		}
 		err := site.CheckChoices(ctx)
@@ -80,9 +90,9 @@ func (g *generate) checkChoices(ctx context.Context, s *session, files []string,
 	return nil
 }
 
-// maySend reports whether a new prompt is not empty and not held: the others
-// need no browser.
-func maySend(file string) bool {
+// maySend reports whether a new prompt is not empty, not held, and waits for
+// nothing that its options speak of: the others need no browser.
+func (g *generate) maySend(file string) bool {
 	info, err := os.Stat(file)
 	if err != nil || info.Size() == 0 {
 		return false
@@ -92,5 +102,14 @@ func maySend(file string) bool {
 			return false
 		}
 	}
-	return true
+	dir, err := state.OpenDir(filepath.Dir(file), "")
+	if err != nil {
+		return true // who takes the step is told
+	}
+	defer dir.Close()
+	name, _, _ := state.Parse(filepath.Base(file)) // it was looked at by this name
+	p, err := watch.ReadPrompt(dir, name, g.set.plain())
+	c := g.set.agentConfig(nil, "", zerolog.Nop())
+	wait, _, _ := c.Outlook(dir, name, p, nil, time.Now())
+	return err != nil || wait == ""
 }

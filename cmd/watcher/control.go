@@ -124,7 +124,7 @@ func controlFile(arg string, kind state.Kind) (string, error) {
 		}
 		return filepath.Join(arg, state.HoldFile), nil
 	}
-	j, err := lookAt(arg)
+	j, err := lookAt(arg, true) // only its phase is asked for
 	if err != nil {
 		return "", err
 	}

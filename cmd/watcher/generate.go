@@ -138,7 +138,7 @@ func (g *generate) warnLogin() {
 
 // offline answers for a job whose files say all. It starts nothing.
 func (g *generate) offline(file string) (watch.Result, bool, error) {
-	j, err := lookAt(file)
+	j, err := lookAt(file, g.set.plain())
 	if err != nil {
 		return watch.Result{}, false, err
 	}

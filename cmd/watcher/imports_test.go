@@ -25,7 +25,7 @@ var mayImport = map[string]struct {
 	"qwen/qwentest":           {nil, nil},
 	"qwen/qwentest/rehearsal": {[]string{"watcher/qwen/qwentest"}, nil},
 	"cmd/watcher/lab":         {nil, nil},
-	"cmd/watcher":             {[]string{"watcher/state", "watcher/watch", "watcher/qwen"}, nil},
+	"cmd/watcher":             {[]string{"watcher/state", "watcher/watch", "watcher/watch/frontmatter", "watcher/qwen"}, nil},
 }
 
 func TestImports(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"watcher/state"
+	"watcher/watch"
 )
 
 // jobFiles is what a job's files say, without any program's help.
@@ -22,8 +23,8 @@ type jobFiles struct {
 	asks    bool // a .cancel or a .retry waits to be obeyed
 }
 
-// lookAt reads what the files of a prompt's job say.
-func lookAt(file string) (jobFiles, error) {
+// lookAt reads what the files of a prompt's job say. plain: no prompt has options.
+func lookAt(file string, plain bool) (jobFiles, error) {
 	name, kind, ok := state.Parse(filepath.Base(file))
 	if !ok || kind != state.KindPrompt {
 		return jobFiles{}, usagef("%s: it is not the name of a prompt, which ends in .prompt and begins with no dot", file)
@@ -50,7 +51,7 @@ func lookAt(file string) (jobFiles, error) {
 		}
 	}
 	if j.phase == state.Failed {
-		j.readFailure(dir, name, files)
+		j.readFailure(dir, name, files, plain)
 	}
 	return j, nil
 }
@@ -59,7 +60,7 @@ func lookAt(file string) (jobFiles, error) {
 const readOnlyOwner = "00000000"
 
 // readFailure reads name.md.err, and whether it still speaks of the prompt.
-func (j *jobFiles) readFailure(dir *state.Dir, name state.Name, files state.Files) {
+func (j *jobFiles) readFailure(dir *state.Dir, name state.Name, files state.Files, plain bool) {
 	failure, err := dir.ReadError(name)
 	if err != nil {
 		j.failure.Sentence = fmt.Sprintf("it failed; why can't be read: %v", err)
@@ -69,8 +70,8 @@ func (j *jobFiles) readFailure(dir *state.Dir, name state.Name, files state.File
 	if files.Has(state.KindMarker) {
 		return
 	}
-	p, err := dir.ReadPrompt(name)
-	j.void = err == nil && p.Sum != failure.Prompt
+	p, err := watch.ReadPrompt(dir, name, plain)
+	j.void = err == nil && !p.Speaks(failure)
 }
 
 // expand replaces each folder by its prompts, in the order of their names.

@@ -62,11 +62,57 @@ var lives = []life{
 		b.write("job.prompt.retry", "")
 		b.sends["job"] = 2
 	}},
+	{name: "follower", begin: func(b *bench) {
+		b.intro()
+		b.drop("job")
+	}},
+	{name: "follower, connection lost, prompt taken", args: briefly, begin: func(b *bench) {
+		b.intro()
+		b.drop("job")
+		b.first(labPlan{Drop: true})
+	}},
+	{name: "follower, connection lost, prompt lost", args: briefly, begin: func(b *bench) {
+		b.intro()
+		b.drop("job")
+		b.first(labPlan{Lose: true})
+	}},
+	{name: "follower, connection lost, prompt late", args: briefly, begin: func(b *bench) {
+		b.intro()
+		b.drop("job")
+		b.first(labPlan{Drop: true, Late: 12 * time.Millisecond}) // within the grace time
+	}},
+	{name: "follower found released, taken", begin: func(b *bench) {
+		b.intro()
+		b.found(state.StageReleased, true)
+	}},
+	{name: "follower found released, lost", begin: func(b *bench) {
+		b.intro()
+		b.found(state.StageReleased, false)
+	}},
+	{name: "follower retried", begin: func(b *bench) {
+		b.intro()
+		b.found(state.StageSent, true)
+		b.write("job.md", labAnswer(b.texts["job"]))
+		b.write("job.prompt.retry", "")
+		b.sends["job"] = 2
+	}},
 	{name: "cancelled", class: watch.ClassCancelled, begin: func(b *bench) {
 		b.found(state.StageSent, true)
 		b.site.chats[labFound].plan.Think = time.Hour
 		b.write("job.prompt.cancel", "")
 	}},
+}
+
+// intro leaves a job that was answered, in whose chat the next one goes on.
+func (b *bench) intro() {
+	b.drop("intro")
+	text := b.texts["intro"]
+	b.site.chats[labFound] = &labChat{prompt: text, message: "message-intro", due: time.Now()}
+	b.site.posts = append(b.site.posts, labPost{Address: labFound, Prompt: text, Taken: true})
+	m := state.Marker{Address: labFound, Prompt: state.Fingerprint(text), By: labOwner, Stage: state.StageSent, At: time.Now().Unix(), Message: "message-intro"}
+	b.write("intro.md.url", m.String())
+	b.write("intro.md", labAnswer(text))
+	b.heads["job"] = "---\nchat: intro\n---\n"
 }
 
 // briefly is how a program is called that meets a pause: what comes after it is
@@ -91,15 +137,16 @@ func (b *bench) found(stage state.Stage, taken bool) {
 	b.drop("job")
 	text := b.texts["job"]
 	chat := &labChat{prompt: text}
-	post := labPost{Address: labFound, Prompt: text, Taken: taken}
-	m := state.Marker{Address: labFound, Prompt: state.Fingerprint(text), By: labOwner, Stage: stage, At: time.Now().Unix()}
+	_, after := b.site.last(labFound)
+	post := labPost{Address: labFound, After: after, Prompt: text, Taken: taken}
+	m := state.Marker{Address: labFound, Prompt: state.Fingerprint(text), By: labOwner, Stage: stage, At: time.Now().Unix(), After: after}
 	if taken {
 		chat.message, chat.due = "message-0", time.Now()
 	}
 	if stage == state.StageSent {
 		m.Message = chat.message
 	}
-	b.site.chats[labFound] = chat
+	b.site.chats[labPlace(labFound, after)] = chat
 	b.site.posts = append(b.site.posts, post)
 	b.write("job.md.url", m.String())
 }

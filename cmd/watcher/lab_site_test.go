@@ -38,10 +38,13 @@ type labPlan struct {
 
 // labPost is one prompt that arrived.
 type labPost struct {
-	Address, Prompt string
-	Taken           bool
+	Address, After, Prompt string
+	Taken                  bool
+	Model                  string
+	Files                  []string // what was in the files that came with it
 }
 
+// labChat is one prompt in a chat, and its answer.
 type labChat struct {
 	prompt  string
 	message string    // "": the site does not have the prompt yet
@@ -57,9 +60,25 @@ type labSite struct {
 	changed func()        // called after anything changed
 
 	mu    sync.Mutex
-	chats map[string]*labChat
+	chats map[string]*labChat // by labPlace
 	posts []labPost
 	made  int
+}
+
+// labPlace is where a prompt stands: a chat, or behind an answer in it.
+func labPlace(address, after string) string {
+	if after == "" {
+		return address
+	}
+	return address + "#" + after
+}
+
+// last is the last prompt that arrived in a chat, and the id of its answer.
+func (s *labSite) last(address string) (c *labChat, answer string) {
+	for next := s.chats[address]; next != nil && next.has(); next = s.chats[labPlace(address, answer)] {
+		c, answer = next, "answer-of-"+next.message
+	}
+	return c, answer
 }
 
 func newLabSite(t testing.TB) *labSite {
@@ -89,12 +108,15 @@ func newLabSite(t testing.TB) *labSite {
 }
 
 // labAsk and labReply are the two lines of one connection.
-type labAsk struct{ Op, Address, Prompt string }
+type labAsk struct {
+	Op, Address, After, Prompt, Model string
+	Files                             []string
+}
 
 type labReply struct {
-	Address, Message, Class string
-	List                    []string
-	Turn                    watch.Turn
+	Address, After, Message, Class string
+	List                           []string
+	Turn                           watch.Turn
 }
 
 func (s *labSite) serve(c net.Conn) {
@@ -118,6 +140,9 @@ func (s *labSite) answer(a labAsk) (r labReply, ok bool) {
 	case "new":
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if a.Address != "" {
+			return s.goOn(a), true
+		}
 		s.made++
 		r.Address = fmt.Sprintf("https://chat.example/c/%08x-0000-4000-8000-%012x", s.made, s.made)
 		s.chats[r.Address] = &labChat{prompt: a.Prompt}
@@ -126,18 +151,34 @@ func (s *labSite) answer(a labAsk) (r labReply, ok bool) {
 	case "read":
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		r.Turn, r.Class = s.read(a.Address)
+		r.Turn, r.Class = s.read(a.Address, a.After)
 	case "find":
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for address, c := range s.chats {
-			if c.has() && c.prompt == a.Prompt {
+			if c.has() && c.prompt == a.Prompt && !strings.Contains(address, "#") {
 				r.List = append(r.List, address)
 			}
 		}
 		slices.Sort(r.List)
 	}
 	return r, true
+}
+
+// goOn makes a place behind the last answer of a chat. The attempts at one place
+// are one: the site does not know them apart.
+func (s *labSite) goOn(a labAsk) labReply {
+	c, after := s.last(a.Address)
+	switch {
+	case c == nil:
+		return labReply{Class: watch.ClassGone}
+	case time.Now().Before(c.due.Add(c.plan.Think)):
+		return labReply{Class: watch.ClassBusy}
+	}
+	if place := labPlace(a.Address, after); s.chats[place] == nil {
+		s.chats[place] = &labChat{prompt: a.Prompt}
+	}
+	return labReply{Address: a.Address, After: after}
 }
 
 func (s *labSite) post(a labAsk) (r labReply, ok bool) {
@@ -153,11 +194,11 @@ func (s *labSite) post(a labAsk) (r labReply, ok bool) {
 	time.Sleep(plan.Slow) // the site's own slowness, which nobody waits for
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.chats[a.Address]
+	c := s.chats[labPlace(a.Address, a.After)]
 	if c == nil {
 		return labReply{Class: watch.ClassGone}, true
 	}
-	post := labPost{Address: a.Address, Prompt: a.Prompt, Taken: plan.Refuse == "" && !plan.Lose}
+	post := labPost{Address: a.Address, After: a.After, Prompt: a.Prompt, Taken: plan.Refuse == "" && !plan.Lose, Model: a.Model, Files: a.Files}
 	s.onPost(post)
 	s.posts = append(s.posts, post)
 	if !post.Taken {
@@ -169,13 +210,17 @@ func (s *labSite) post(a labAsk) (r labReply, ok bool) {
 
 func (c *labChat) has() bool { return c.message != "" && !time.Now().Before(c.due) }
 
-func (s *labSite) read(address string) (t watch.Turn, class string) {
-	c := s.chats[address]
+func (s *labSite) read(address, after string) (t watch.Turn, class string) {
+	c := s.chats[labPlace(address, after)]
+	if c == nil && s.chats[address] != nil {
+		c = &labChat{} // nobody asked for this place so far
+	}
 	switch {
 	case c == nil:
 		return t, watch.ClassGone
 	case !c.has():
-		return watch.Turn{Empty: true}, ""
+		_, answer := s.last(address)
+		return watch.Turn{Empty: answer == after}, "" // what we follow is the last, or nothing is sure
 	case c.plan.Fails != "":
 		return t, c.plan.Fails
 	}
@@ -273,7 +318,18 @@ func (w wireChat) call(ctx context.Context, a labAsk) (r labReply, err error) {
 func (w wireChat) Owner(context.Context) (string, error) { return w.profile.Owner("somebody") }
 
 func (w wireChat) Send(ctx context.Context, out watch.Outgoing, commit func(string, string) error) (string, error) {
-	r, err := w.call(ctx, labAsk{Op: "new", Prompt: out.Prompt})
+	ask := labAsk{Op: "new", Address: out.Chat, Prompt: out.Prompt, Model: out.Model}
+	for _, file := range out.Files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		ask.Files = append(ask.Files, filepath.Base(file)+": "+string(b))
+	}
+	r, err := w.call(ctx, ask)
+	if err == nil && r.Class != "" {
+		return "", &watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat cannot be continued: " + r.Class}
+	}
 	if err != nil {
 		var f *watchtest.Fault
 		if errors.As(err, &f) {
@@ -281,18 +337,19 @@ func (w wireChat) Send(ctx context.Context, out watch.Outgoing, commit func(stri
 		}
 		return "", err
 	}
-	if err := commit(r.Address, ""); err != nil {
+	if err := commit(r.Address, r.After); err != nil {
 		return "", fmt.Errorf("the laboratory's chat: %w", err)
 	}
-	r, err = w.call(ctx, labAsk{Op: "post", Address: r.Address, Prompt: out.Prompt})
+	ask.Op, ask.Address, ask.After = "post", r.Address, r.After
+	r, err = w.call(ctx, ask)
 	if err == nil && r.Class != "" {
 		err = &labRefusal{watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat refuses: " + r.Class, Left: true}}
 	}
 	return r.Message, err
 }
 
-func (w wireChat) Read(ctx context.Context, address, _, _ string) (watch.Turn, error) {
-	r, err := w.call(ctx, labAsk{Op: "read", Address: address})
+func (w wireChat) Read(ctx context.Context, address, _, after string) (watch.Turn, error) {
+	r, err := w.call(ctx, labAsk{Op: "read", Address: address, After: after})
 	if err == nil && r.Class != "" {
 		err = &watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat: " + r.Class, Left: true}
 	}

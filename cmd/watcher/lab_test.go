@@ -36,6 +36,7 @@ type bench struct {
 	down    atomic.Bool // the folder cannot be looked at now
 	mu      sync.Mutex
 	texts   map[string]string // by job
+	heads   map[string]string // their front matter, by job
 	sends   map[string]int    // how often a job may be taken, by job; else once
 	posting []string          // what was wrong when a prompt arrived
 	cut     bool              // a marker was cut by somebody else, and may be empty
@@ -57,7 +58,7 @@ const labLimit = 20 * time.Second
 func newBench(t testing.TB, home string) *bench {
 	t.Helper()
 	b := &bench{t: t, site: newLabSite(t), home: home, dir: filepath.Join(home, "in"),
-		limit: labLimit, texts: map[string]string{}, sends: map[string]int{}}
+		limit: labLimit, texts: map[string]string{}, heads: map[string]string{}, sends: map[string]int{}}
 	b.site.onPost = b.arrives
 	b.bin = program(t)
 	b.profile = b.newProfile("profile", labOwner)
@@ -106,7 +107,7 @@ func (b *bench) write(name, content string) {
 func (b *bench) drop(job string) {
 	b.t.Helper()
 	b.texts[job] = fmt.Sprintf("What is asked in %s?\nA second line.", job)
-	b.write(job+".prompt", b.texts[job]+"\n")
+	b.write(job+".prompt", b.heads[job]+b.texts[job]+"\n")
 }
 
 // environment makes the program impatient.
@@ -163,7 +164,7 @@ func (b *bench) arrives(p labPost) {
 	wrong := ""
 	if job := b.jobOf(p.Prompt); job == "" {
 		wrong = fmt.Sprintf("a text arrived that nobody asked: %q", p.Prompt)
-	} else if m, err := os.ReadFile(b.path(job + ".md.url")); err != nil || !strings.HasPrefix(string(m), p.Address+"#") {
+	} else if m, err := os.ReadFile(b.path(job + ".md.url")); err != nil || !strings.HasPrefix(string(m), p.Address+"#") || state.ParseMarker(m).After != p.After {
 		wrong = fmt.Sprintf("%s arrived in %s while its marker was %q, %v", job, p.Address, m, err)
 	}
 	if wrong != "" && !b.down.Load() {
@@ -272,7 +273,7 @@ func (b *bench) over(jobs ...string) (wrong []string) {
 		if _, err := os.Stat(b.path(job + ".md")); err != nil {
 			wrong = append(wrong, err.Error())
 		}
-		if text, err := os.ReadFile(b.path(job + ".prompt")); err != nil || string(text) != b.texts[job]+"\n" {
+		if text, err := os.ReadFile(b.path(job + ".prompt")); err != nil || string(text) != b.heads[job]+b.texts[job]+"\n" {
 			wrong = append(wrong, fmt.Sprintf("%s.prompt is %q, %v", job, text, err))
 		}
 	}
@@ -325,7 +326,7 @@ func (b *bench) fresh() {
 	b.must(os.RemoveAll(b.profile))
 	b.newProfile(filepath.Base(b.profile), labOwner)
 	b.site.restore(labState{})
-	b.texts, b.sends, b.posting, b.cut = map[string]string{}, map[string]int{}, nil, false
+	b.texts, b.heads, b.sends, b.posting, b.cut = map[string]string{}, map[string]string{}, map[string]int{}, nil, false
 	b.site.plan = func(string, int) labPlan { return labPlan{} }
 }
 

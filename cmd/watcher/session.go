@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -59,6 +61,10 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 	c := a.set.agentConfig(s.driver, id, log)
 	bindPause(&c, s.profile.Dir(), log)
 	c.Pace = openPace(s.profile.Dir(), log)
+	c.Scratch = filepath.Join(s.profile.Dir(), "outgoing")
+	if err := os.RemoveAll(c.Scratch); err != nil { // what a crash left; nobody else holds the profile
+		log.Warn().AnErr("err", err).Msg("cannot remove old copies of attachments")
+	}
 	change(&c)
 	if hook := testHooks.agent; hook != nil {
 		hook(&c)

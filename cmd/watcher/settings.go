@@ -49,6 +49,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.choices.Model, "model", "", "lower-case id of the model that the site must use (default: the page's own choice)")
 	f.StringVar(&s.choices.Thinking, "thinking", "", "auto, on or off (default: the page's own choice)")
 	f.StringVar(&s.choices.Search, "search", "", "let the model search the web: on or off (default: the page's own choice)")
+	f.StringVar(&s.choices.FrontMatter, "front-matter", "on", "off: a prompt's first lines are text, whatever they look like (docs/front-matter.md)")
 	f.BoolVar(&s.sources, "sources", false, "list what the model's web search found at the end of name.md")
 	f.IntVar(&s.goOn, "continue", 30, "have the site go on this often with an answer that it ends at its length limit; 0: never")
 	f.IntVar(&s.maxChars, "max-chars", qwen.MaxChars, "a prompt of more characters is refused before anything is sent; 0: no limit")
@@ -190,9 +191,12 @@ func (s *settings) agentConfig(chat watch.Chat, id string, log zerolog.Logger) w
 	c.Recursive, c.RequireReady = s.recursive, s.ready
 	c.Settle, c.Rescan, c.Poll, c.Grace = s.settle, s.rescan, s.poll, s.grace
 	c.Stall, c.Expire, c.SendGap, c.InFlight = s.stall, s.expire, s.gap, s.inFlight
-	c.MaxChars = s.maxChars
+	c.MaxChars, c.PlainText = s.maxChars, s.plain()
 	return c
 }
+
+// plain reports whether no prompt has options.
+func (s *settings) plain() bool { return s.choices.FrontMatter == "off" }
 
 // seconds prints a duration as people write them: 60s, 1m30s.
 func seconds(d time.Duration) string {

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"watcher/qwen"
 	"watcher/state"
 	"watcher/watch"
+	"watcher/watch/frontmatter"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -70,6 +72,9 @@ type jobStatus struct {
 	Reason  string `json:"reason"`         // where it stands, in words
 	Next    string `json:"next,omitempty"` // a command that goes on, where no program does by itself
 	Changed bool   `json:"changed,omitempty"`
+
+	Options *optionsStatus `json:"options,omitempty"` // of its front matter, as it is now
+	Until   time.Time      `json:"until,omitzero"`    // when what it waits for ends by itself
 }
 
 func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
@@ -87,6 +92,14 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 		r.Login = &loginStatus{n.Expires, n.Seen, n.EndsSoon(time.Now())}
 	}
 	s := &surveyor{app: a, report: &r, owners: qwen.Owners(profile)}
+	s.config = a.set.agentConfig(nil, "", zerolog.Nop())
+	for _, dir := range dirs {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		s.config.Roots = append(s.config.Roots, abs)
+	}
 	for _, dir := range dirs {
 		if err := isFolder(dir); err != nil {
 			return err
@@ -117,6 +130,7 @@ type surveyor struct {
 	*app
 	report *statusReport
 	owners []string
+	config watch.Config
 }
 
 func (s *surveyor) folder(path string) {
@@ -207,7 +221,7 @@ func (s *surveyor) unsent(j *jobStatus, dir *state.Dir, name state.Name, list st
 	if id, err := dir.Identify(name); err == nil {
 		j.Age = ageOf(time.Unix(0, id.CtimeNs))
 	}
-	j.Reason = s.whyNot(dir, name, list)
+	j.Reason = s.whyNot(j, dir, name, list)
 	switch {
 	case list.Jobs[name].Has(state.KindHold):
 		j.Next = "watcher release " + watch.Quote(j.File)
@@ -222,7 +236,7 @@ func (s *surveyor) unsent(j *jobStatus, dir *state.Dir, name state.Name, list st
 const sendable = "to be sent; no program is at work"
 
 // whyNot says why a new prompt is not sent, as far as the files tell.
-func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) string {
+func (s *surveyor) whyNot(j *jobStatus, dir *state.Dir, name state.Name, list state.Listing) string {
 	files := list.Jobs[name]
 	pause := ""
 	if p := s.report.Pause; p != nil {
@@ -240,7 +254,7 @@ func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) s
 	if s.set.ready && !files.Has(state.KindReady) {
 		return "waiting: its .prompt.ready is not there"
 	}
-	if why := unreadable(dir, name); why != "" {
+	if why := s.unreadable(j, dir, name); why != "" {
 		return why
 	}
 	if s.report.Holder == nil {
@@ -249,19 +263,32 @@ func (s *surveyor) whyNot(dir *state.Dir, name state.Name, list state.Listing) s
 	return "to be sent"
 }
 
-// unreadable says why a prompt's text can't be taken now; "" when it can.
-func unreadable(dir *state.Dir, name state.Name) string {
+// unreadable says why a prompt's text can't be taken now, or what its options
+// make it wait for; "" when it can be sent.
+func (s *surveyor) unreadable(j *jobStatus, dir *state.Dir, name state.Name) string {
 	if open, known, err := dir.Writers(name); err == nil && known && open {
 		return "waiting: still being written"
 	}
 	var invalid *state.InvalidError
-	switch _, err := dir.ReadPrompt(name); {
+	p, err := watch.ReadPrompt(dir, name, s.set.plain())
+	j.Options = optionsOf(p.Options)
+	switch {
 	case errors.Is(err, state.ErrEmpty):
 		return "waiting: it is empty"
 	case errors.As(err, &invalid):
 		return "cannot be sent: " + invalid.Reason
+	case errors.Is(err, frontmatter.ErrUnfinished):
+		return "waiting: " + frontmatter.ErrUnfinished.Error()
 	case err != nil:
 		return "waiting: " + err.Error()
+	}
+	wait, until, never := s.config.Outlook(dir, name, p, func(by string) bool { return slices.Contains(s.owners, by) }, time.Now())
+	j.Until = until
+	switch {
+	case never != "":
+		return "cannot be sent: " + never
+	case wait != "":
+		return "waiting: " + wait
 	}
 	return ""
 }
@@ -290,8 +317,9 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 	default:
 		j.Reason = "waiting for the answer"
 	}
-	p, err := dir.ReadPrompt(name)
-	if err == nil && m.Prompt != "" && p.Sum != m.Prompt {
+	p, err := watch.ReadPrompt(dir, name, s.set.plain())
+	j.Options = optionsOf(p.Options)
+	if err == nil && p.Differs(m) {
 		j.Changed = true
 	} else if errors.Is(err, fs.ErrNotExist) {
 		j.Reason += " (the prompt is gone)"
@@ -351,6 +379,9 @@ func (a *app) printStatus(r statusReport, asked []string) error {
 		fmt.Fprintf(&b, "  %-7s %s: %s", j.Phase, j.File, j.Reason)
 		if j.Age > 0 {
 			fmt.Fprintf(&b, "; %s %s ago", ages[j.Phase], seconds(time.Duration(j.Age)*time.Second))
+		}
+		if j.Options != nil {
+			fmt.Fprintf(&b, "; options: %s", j.Options)
 		}
 		if j.Changed {
 			b.WriteString("; changed after it was sent")
