@@ -41,12 +41,17 @@ func (l *loop) pause(j *job, t *trouble, now time.Time) {
 	if l.cfg.OnPause != nil {
 		l.cfg.OnPause(l.brake.Pause)
 	}
+	if news {
+		l.observePause(l.brake.Pause, "")
+	}
 }
 
 // pauseFolder does the same for one folder, whose disk is at fault.
 func (l *loop) pauseFolder(j *job, t *trouble, now time.Time) {
 	b := &j.folder.brake
-	b.fail(t, now)
+	if b.fail(t, now) {
+		l.observePause(b.Pause, j.folder.path)
+	}
 	if j.folder.lines.fail(now) {
 		l.brakeLine(l.line(zerolog.ErrorLevel, j), b, t).Msg("folder paused")
 	}
@@ -81,6 +86,7 @@ func (l *loop) release(why string) {
 	if l.cfg.OnPause != nil {
 		l.cfg.OnPause(Pause{})
 	}
+	l.observe(Event{Kind: EventResumed, Class: class})
 	now := time.Now()
 	for _, f := range l.folders {
 		for _, j := range f.jobs {

@@ -16,6 +16,8 @@ type Agent struct {
 	asks chan *ask
 	kick chan struct{} // capacity 1: "look again"
 
+	surveys chan chan<- Survey
+
 	mu    sync.Mutex
 	live  chan struct{}       // open while a loop runs, nil before the first
 	dirty map[string]struct{} // folders to look at again; "" means all
@@ -29,11 +31,12 @@ func New(cfg Config) (*Agent, error) {
 		return nil, err
 	}
 	return &Agent{
-		cfg:   cfg,
-		asks:  make(chan *ask),
-		kick:  make(chan struct{}, 1),
-		dirty: map[string]struct{}{},
-		poked: map[string]struct{}{},
+		cfg:     cfg,
+		asks:    make(chan *ask),
+		kick:    make(chan struct{}, 1),
+		surveys: make(chan chan<- Survey),
+		dirty:   map[string]struct{}{},
+		poked:   map[string]struct{}{},
 	}, nil
 }
 

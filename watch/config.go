@@ -62,6 +62,12 @@ type Config struct {
 	// OnPause, if set, hears when the queue's pause begins, changes or ends
 	// (a zero Pause). It must not block.
 	OnPause func(Pause)
+	// Observe, if set, hears what the agent did. It must not block for long.
+	Observe func(Event)
+	// Ending, if set, is called before the file that ends a job becomes visible:
+	// kind is EventDone or EventFailed. So what it notes is there whenever the
+	// program dies. The file may still not come; then it is called again.
+	Ending func(job, kind, class string)
 	// Pace, if set, keeps SendGap and InFlight over the end of a program.
 	Pace Pace
 	// DirOptions are passed to state.OpenDir.

@@ -43,6 +43,7 @@ type report struct {
 	folder   bool          // the trouble is the folder's, not the queue's
 	failed   *trouble      // the job failed for good, and its .md.err is written
 	wait     string        // the prompt is not ready after all, and why
+	answered bool          // the answer is in the folder
 	wrote    bool          // the folder took a file
 	marker   *state.Marker // what stands in the folder now, if that changed
 	doubt    doubt

@@ -133,7 +133,7 @@ func (l *loop) hand(j *job) {
 		enclosed: j.wish.terms.files, expire: j.expire}
 	o.shared = v == cancel && j.marker.Address != "" && l.jobIn(j.marker.Address, j) != nil
 	l.working, l.current, l.job = true, o, j
-	l.lastRead = v != send
+	l.lastRead, l.handed = v != send, time.Now()
 	if v == send {
 		j.folder.sentAt = time.Now()
 		l.progress(j, "sending")

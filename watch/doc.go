@@ -59,6 +59,13 @@
 // Every .md.err ends in the command to go on (failure.go). Sends keep their
 // distance in time and number, also over the end of a program (pace.go).
 //
+// # Watching the watcher
+//
+// What the agent does can be counted ([Config.Observe]), and what it has in its
+// table asked for ([Agent.Survey]); that the loop answers is the proof that it
+// goes round (observe.go). [Config.Ending] hears that a job is about to end
+// before anybody can see it, for what must follow from that even after a crash.
+//
 // # Reading on
 //
 // Begin with decide.go and its test, then loop.go, dispatch.go and send.go.

@@ -27,6 +27,7 @@ func (c *courier) fail(r *report, t *trouble, prompt string, marker *state.Marke
 	if marker != nil {
 		f.Address = marker.Address
 	}
+	c.ending(&r.order, EventFailed, t.class)
 	err := r.order.dir.WriteError(r.order.name, f)
 	if err != nil && !errors.Is(err, state.ErrExists) {
 		r.trouble, r.folder = diskTrouble(err), true

@@ -23,6 +23,7 @@ type folder struct {
 	subs    map[string]bool // names of the subfolders that are watched
 	warned  map[string]bool // names that were warned about, once each
 
+	done      int  // answers in it, at the last look
 	hold      bool // watcher.hold is there
 	leaseless bool // nothing tells whether a file is open for writing
 	saidLease bool

@@ -56,6 +56,7 @@ func (l *loop) mourn(f *folder, lost []state.Name, now time.Time) {
 		Reason: fmt.Sprintf("the markers (.md.url) of %d prompts vanished while the prompts stayed: %s", len(names), strings.Join(most, ", "))}
 	l.log.Error().Str("folder", f.path).Str("class", ClassKeysGone).Int("count", len(names)).
 		Str("reason", f.gone.Reason).Str("hint", goneHint).Msg("folder paused")
+	l.observePause(f.gone, f.path)
 }
 
 // mourning is how long a job whose marker vanished is not sent: in that time it

@@ -14,6 +14,7 @@ type job struct {
 	files   state.Files
 	since   time.Time // this process first saw it
 	entered time.Time // its phase
+	dropped time.Time // it became New before it was sent; zero if another process saw that
 	action  action    // the last decision
 	unseen  error     // why its files could not be looked at after its last order
 
@@ -204,6 +205,9 @@ func (j *job) enter(files state.Files, now time.Time) {
 		banned: j.banned, tries: j.tries, sentAt: j.sentAt, length: j.length, askedAt: j.askedAt, askAt: j.askAt}
 	if files.Has(state.KindMarker) {
 		fresh.marker = j.marker // for the log; it is read again if it is needed
+	}
+	if fresh.dropped = j.dropped; was == state.New {
+		fresh.dropped = j.entered
 	}
 	if was == state.Failed {
 		fresh.banned = false // a person took the .md.err away, which says why it was not to be sent

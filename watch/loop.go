@@ -29,6 +29,7 @@ type loop struct {
 	working  bool // an order is in hand: current, for job
 	current  order
 	job      *job
+	handed   time.Time         // when the courier got the order in hand
 	closing  []*state.Dir      // to be closed when it is not
 	owner    string            // the chat's, once asked
 	sendAt   time.Time         // the next send, by the gap
@@ -37,6 +38,7 @@ type loop struct {
 	row      int               // altered sends in a row
 	lastRead bool              // the last order was a read
 	looks    int               // at jobs' files, so far: what was thought of them before is old
+	ready    bool              // EventScanned was told
 }
 
 func newLoop(a *Agent, roots []string) *loop {
@@ -71,8 +73,12 @@ func (l *loop) run(ctx context.Context) {
 			l.accept(k)
 		case r := <-l.reports:
 			l.finish(r)
+		case answer := <-l.surveys:
+			answer <- l.survey()
+			continue // nothing changed
 		}
 		timer.Reset(time.Until(l.turn()))
+		l.scannedOnce()
 	}
 }
 

@@ -88,13 +88,14 @@ func (c *courier) answer(r *report, text string) {
 		return
 	}
 	if err == nil {
+		c.ending(o, EventDone, "")
 		err = o.dir.WriteAnswer(o.name, text)
 	}
 	if err != nil && !errors.Is(err, state.ErrExists) {
 		r.trouble, r.folder = diskTrouble(err), true
 		return
 	}
-	r.wrote = true
+	r.wrote, r.answered = true, true
 }
 
 // find looks for the chat of a marker that holds no address.

@@ -22,6 +22,7 @@ func (l *loop) finish(r report) {
 		l.owner = r.owner
 	}
 	l.pace(r, now)
+	l.observeReport(j, r, now)
 	known := j.folder.dir == r.order.dir && j.folder.jobs[j.name] == j
 	l.account(j, r, now, known)
 	if !known {

@@ -15,6 +15,7 @@ func (l *loop) list(f *folder, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	f.done = found.Done
 	if f.hold != found.Hold {
 		f.hold = found.Hold
 		l.log.Info().Str("folder", f.path).Bool("hold", f.hold).Msg("folder's watcher.hold changed")
