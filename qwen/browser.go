@@ -26,6 +26,8 @@ type chromium struct {
 	ctx     context.Context // of the blank first tab; its end is the browser's
 	free    context.CancelFunc
 	version string
+	pid     int       // of its first process, and of their group
+	born    time.Time // when it was started
 	output  *tail
 }
 
@@ -69,6 +71,7 @@ func (b *chromium) launch(ctx context.Context, path string, o *Options) error {
 	}
 	b.version = v.Product
 	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
+		b.pid, b.born = process.Pid, time.Now()
 		b.profile.recordBrowser(process.Pid)
 	}
 	b.guard, err = newGuard(b.ctx, b.proxy, func(what string) {

@@ -3,6 +3,7 @@ package qwen
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -72,6 +73,9 @@ type Client struct {
 	tokenless bool      // the scripts' token was waited for in vain
 	warned    time.Time // when the login's end was last spoken of
 
+	starts atomic.Int64             // of browsers, for Health
+	latest atomic.Pointer[chromium] // the last one that was started
+
 	headersTimeout, namedTimeout time.Duration
 }
 
@@ -130,6 +134,8 @@ func (c *Client) running(ctx context.Context) (*chromium, error) {
 	}
 	c.options.Log.Debug().Str("browser", b.version).Msg("browser started")
 	c.browser = b
+	c.starts.Add(1)
+	c.latest.Store(b)
 	return b, nil
 }
 
