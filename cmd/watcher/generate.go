@@ -202,12 +202,14 @@ func (g *generate) online(ctx context.Context, files []string, open []int, resul
 		ctx, cancel = context.WithTimeout(ctx, g.wait.limit)
 		defer cancel()
 	}
-	live := g.newLive()
-	defer live.clear()
-	log := g.set.logger(live, zerolog.WarnLevel)
+	logs, err := g.openLog(zerolog.WarnLevel)
+	if err != nil {
+		return err
+	}
+	defer logs.close()
 	for end := time.Now().Add(stepPatience); ; {
-		s, err := g.openSession(dir, log, func(c *watch.Config) {
-			c.Progress = live.progress
+		s, err := g.openSession(dir, logs.Logger, func(c *watch.Config) {
+			c.Progress = logs.live.progress
 			if ownTrouble(c.Pause.Class) {
 				c.Pause.Until = time.Now()
 			}

@@ -19,15 +19,17 @@ import (
 // the program but its browser. It knows every text that may arrive, so that a
 // part of one, or a mix of two, is seen at once.
 type intake struct {
-	t    testing.TB
-	site *labSite
-	home string
-	dir  string // what is watched, subfolders too
-	bin  string
-	wrap []string // what the daemon is started by, if it is
-	user uint32   // who it runs as, if that is not the test's user
-	cmd  *exec.Cmd
-	out  *syncBuffer
+	t        testing.TB
+	site     *labSite
+	home     string
+	dir      string // what is watched, subfolders too
+	bin      string
+	wrap     []string // what the daemon is started by, if it is
+	user     uint32   // who it runs as, if that is not the test's user
+	cmd      *exec.Cmd
+	out      *syncBuffer
+	with     func(*exec.Cmd) // changes how the daemon is started, if it is set
+	terminal *os.File        // the other side of the daemon's terminal, if it has one
 
 	mu      sync.Mutex
 	texts   map[string]string // the job of each text that may arrive
@@ -108,8 +110,16 @@ func (in *intake) write(name, content string) {
 	in.must(os.WriteFile(in.path(name), []byte(content), 0o644))
 }
 
-// start starts the daemon; settings are further variables of its environment.
+// start starts the daemon and waits until it watches; settings are further
+// variables of its environment.
 func (in *intake) start(settings ...string) {
+	in.t.Helper()
+	in.launch(settings...)
+	in.until("the daemon watches", func() bool { return strings.Contains(in.out.String(), `"watching"`) })
+}
+
+// launch starts the daemon.
+func (in *intake) launch(settings ...string) {
 	in.t.Helper()
 	args := append(slices.Clone(in.wrap), in.bin, "run", in.dir)
 	in.cmd, in.out = exec.Command(args[0], args[1:]...), &syncBuffer{}
@@ -125,9 +135,11 @@ func (in *intake) start(settings ...string) {
 		"WATCHER_SEND_GAP=0s", "WATCHER_IN_FLIGHT=1000", "WATCHER_MAX_CHARS=0", "WATCHER_LOG_FORMAT=json",
 	}, settings...)
 	in.cmd.Stdout, in.cmd.Stderr = in.out, in.out
+	if in.with != nil {
+		in.with(in.cmd)
+	}
 	in.must(in.cmd.Start())
 	in.t.Cleanup(in.kill)
-	in.until("the daemon watches", func() bool { return strings.Contains(in.out.String(), `"watching"`) })
 }
 
 func (in *intake) kill() {

@@ -19,8 +19,9 @@ type live struct {
 	line  string
 }
 
-func (a *app) newLive() *live {
-	return &live{out: a.stderr, shown: terminal(a.stderr) && !a.set.quiet}
+// newLive writes to out, which goes to standard error.
+func (a *app) newLive(out io.Writer) *live {
+	return &live{out: out, shown: terminal(a.stderr) && !a.set.quiet}
 }
 
 const eraseLine = "\r\x1b[K"

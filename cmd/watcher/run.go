@@ -6,27 +6,42 @@ import (
 	"os"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-
-	"watcher/watch"
 )
 
 func (a *app) runCommand() *cobra.Command {
-	return &cobra.Command{
+	var f daemonFlags
+	c := &cobra.Command{
 		Use:   "run DIR...",
 		Short: "Watch folders until a signal comes",
 		Long: `run watches the folders, sends each new prompt once and writes each answer.
 The first SIGINT or SIGTERM finishes or undoes the send that is under way and
-leaves; the second quits at once. Nothing is lost either way.`,
-		Example: "  watcher run ~/articles\n  watcher run --poll 30s --in-flight 2 drafts reviews",
-		Args:    needArgs("folder"),
-		RunE:    func(c *cobra.Command, dirs []string) error { return a.run(c.Context(), dirs) },
+leaves; the second quits at once. Nothing is lost either way. SIGHUP opens the
+log file anew, so a terminal that closes ends nothing.
+
+--on-done, --on-fail and --on-pause each name a command, which is run without a
+shell once a job's last file is durable, at least once for each job. In its
+words {md} and the like stand for the job's files; its environment has them as
+WATCHER_MD and so on. docs/running.md has the list.`,
+		Example: `  watcher run ~/articles
+  watcher run --poll 30s --in-flight 2 drafts reviews
+  watcher run --log-file ~/watcher.log --metrics 127.0.0.1:9311 ~/articles
+  watcher run --on-done 'pandoc {md} -o {dir}/{name}.html' ~/articles
+  watcher run --on-pause 'sh -c "echo $WATCHER_REASON | mail -s watcher me"' ~/articles`,
+		Args: needArgs("folder"),
+		RunE: func(c *cobra.Command, dirs []string) error { return a.run(c.Context(), dirs, f) },
 	}
+	c.Flags().StringVar(&f.metrics, "metrics", "", "serve Prometheus metrics on this address, such as 127.0.0.1:9311")
+	c.Flags().BoolVar(&f.metricsPublic, "metrics-public", false, "let --metrics be an address that other machines reach")
+	c.Flags().StringVar(&f.onDone, "on-done", "", "command to run when an answer was written")
+	c.Flags().StringVar(&f.onFail, "on-fail", "", "command to run when a job failed for good")
+	c.Flags().StringVar(&f.onPause, "on-pause", "", "command to run when sending pauses, which may need a person")
+	c.Flags().DurationVar(&f.hookTimeout, "hook-timeout", 5*time.Minute, "a command that takes longer is ended")
+	return c
 }
 
 // run watches until ctx ends; a signal is its ordinary end.
-func (a *app) run(ctx context.Context, dirs []string) error {
+func (a *app) run(ctx context.Context, dirs []string, f daemonFlags) error {
 	for _, dir := range dirs {
 		if err := isFolder(dir); err != nil {
 			return err
@@ -36,63 +51,12 @@ func (a *app) run(ctx context.Context, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	live := a.newLive()
-	defer live.clear()
-	log := a.set.logger(live, zerolog.InfoLevel)
-	a.loginEnds = func(expires time.Time) {
-		log.Warn().Time("until", expires).Str("hint", "run 'watcher login'").Msg("the login ends soon")
-	}
-	for {
-		err := a.watch(ctx, profile, dirs, live, log)
-		if ctx.Err() != nil {
-			log.Info().Msg("stopped")
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// watch takes the profile and watches until ctx ends, or until another program
-// of this user asked for the profile and has given it back.
-func (a *app) watch(ctx context.Context, profile string, dirs []string, live *live, log zerolog.Logger) error {
-	s, err := a.waitSession(ctx, profile, log, func(c *watch.Config) {
-		c.Roots = dirs
-		c.Progress = live.progress
-	})
+	s, err := a.newService(profile, dirs, f)
 	if err != nil {
 		return err
 	}
-	h, err := listen(profile, holderInfo{PID: os.Getpid(), Command: "run", Folders: dirs})
-	if err != nil {
-		s.close()
-		return err
-	}
-	defer h.close()
-	h.choices = a.set.choices
-	h.use(s.agent)
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- s.agent.Run(running) }()
-	log.Info().Strs("folders", dirs).Str("site", a.set.site).Msg("watching")
-
-	var y *yielding
-	select {
-	case err = <-ended:
-	case y = <-h.yield:
-		log.Info().Msg("another program asks for the profile; pausing")
-		stop()
-		err = <-ended
-	}
-	h.use(nil)
-	s.close()
-	if y == nil || err != nil {
-		return err
-	}
-	y.wait(ctx)
-	return nil
+	onHangup(ctx, s.hangup)
+	return s.run(ctx, f.metrics)
 }
 
 // isFolder refuses at start what can't be watched: a mistyped name should not

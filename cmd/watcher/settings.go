@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/user"
@@ -29,6 +28,7 @@ type settings struct {
 	stall, expire, gap          time.Duration
 	inFlight                    int
 	logFormat, logLevel         string
+	logFile                     string
 	quiet                       bool
 
 	table qwen.Site // what is known of the site's page; set by finish
@@ -63,7 +63,8 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.IntVar(&s.inFlight, "in-flight", d.InFlight, "at most so many chats without an answer")
 	f.BoolVar(&s.recursive, "recursive", d.Recursive, "watch subfolders too")
 	f.BoolVar(&s.ready, "require-ready", d.RequireReady, "send name.prompt only when name.prompt.ready is there")
-	f.StringVar(&s.logFormat, "log-format", "console", "console or json")
+	f.StringVar(&s.logFormat, "log-format", logAuto, "console, json, or auto: console, in the systemd journal with its own fields")
+	f.StringVar(&s.logFile, "log-file", "", "append the log to this file; opened again when it was renamed or removed, and on SIGHUP")
 	f.StringVar(&s.logLevel, "log-level", "", "debug, info, warn or error (default: info for run, warn for the others)")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but errors")
 
@@ -76,8 +77,10 @@ func (s *settings) register(f *pflag.FlagSet) {
 
 // finish checks what flags can't check alone.
 func (s *settings) finish(f *pflag.FlagSet) error {
-	if s.logFormat != "console" && s.logFormat != "json" {
-		return usagef("--log-format %q: it is console or json", s.logFormat)
+	switch s.logFormat {
+	case logAuto, logConsole, logJSON:
+	default:
+		return usagef("--log-format %q: it is auto, console or json", s.logFormat)
 	}
 	if _, err := zerolog.ParseLevel(s.logLevel); err != nil {
 		return usagef("--log-level %q: it is debug, info, warn or error", s.logLevel)
@@ -158,20 +161,6 @@ func evidenceDir() string {
 		return filepath.Join(dir, "evidence")
 	}
 	return ""
-}
-
-// logger is the log of one command.
-func (s *settings) logger(w io.Writer, level zerolog.Level) zerolog.Logger {
-	if s.logLevel != "" {
-		level, _ = zerolog.ParseLevel(s.logLevel) // checked in finish
-	}
-	if s.quiet {
-		level = zerolog.ErrorLevel
-	}
-	if s.logFormat == "console" {
-		w = zerolog.ConsoleWriter{Out: w, NoColor: !terminal(w), TimeFormat: time.DateTime}
-	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
 // chatOptions are the driver's part of the settings.
