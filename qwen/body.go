@@ -14,8 +14,8 @@ import (
 type sendBody struct {
 	Chat      string        `json:"chat_id"`
 	ChatAlt   string        `json:"chatId"`
-	Parent    *string       `json:"parent_id"`
-	ParentAlt *string       `json:"parentId"`
+	Parent    place         `json:"parent_id"`
+	ParentAlt place         `json:"parentId"`
 	Mode      string        `json:"chat_mode"`
 	Model     string        `json:"model"`
 	Models    []string      `json:"models"`
@@ -25,8 +25,8 @@ type sendBody struct {
 type sendMessage struct {
 	Role      string            `json:"role"`
 	Content   json.RawMessage   `json:"content"`
-	Parent    *string           `json:"parentId"`
-	ParentAlt *string           `json:"parent_id"`
+	Parent    place             `json:"parentId"`
+	ParentAlt place             `json:"parent_id"`
 	Files     []json.RawMessage `json:"files"`
 	Model     string            `json:"model"`
 	Models    []string          `json:"models"`
@@ -41,6 +41,19 @@ type sendFeatures struct {
 	AutoThinking *bool  `json:"auto_thinking"`
 	Mode         string `json:"thinking_mode"` // Auto, Thinking or Fast
 	Search       *bool  `json:"auto_search"`
+}
+
+// place is the id of the message to follow. One that is null is named: it says
+// that ours is the first of a chat, or of a new branch of it.
+type place struct {
+	named bool
+	id    string
+}
+
+// UnmarshalJSON reads a text or null.
+func (p *place) UnmarshalJSON(b []byte) error {
+	p.named = true
+	return json.Unmarshal(b, &p.id)
 }
 
 // wanted is what the held request must be.
@@ -167,12 +180,12 @@ func altered(want, got string) error {
 // verifyPlace demands the wanted parent wherever the body names one.
 func (w wanted) verifyPlace(b sendBody) error {
 	m := b.Messages[0]
-	for _, parent := range []*string{b.Parent, b.ParentAlt, m.Parent, m.ParentAlt} {
-		if parent != nil && *parent != w.after {
-			return fail(KindSiteChanged, "check the request", "it would follow the message %q instead of %q", *parent, w.after)
+	for _, parent := range []place{b.Parent, b.ParentAlt, m.Parent, m.ParentAlt} {
+		if parent.named && parent.id != w.after {
+			return fail(KindSiteChanged, "check the request", "it would follow the message %q instead of %q", parent.id, w.after)
 		}
 	}
-	if w.after != "" && b.Parent == nil && b.ParentAlt == nil {
+	if w.after != "" && !b.Parent.named && !b.ParentAlt.named {
 		return fail(KindSiteChanged, "check the request", "it does not say which message it follows")
 	}
 	return nil

@@ -151,6 +151,9 @@ func TestVerifyFollowUp(t *testing.T) {
 		"no parent":       func(b, m map[string]any) { follow(b, m); delete(b, "parent_id"); delete(b, "parentId") },
 		"one is another":  func(b, m map[string]any) { follow(b, m); m["parentId"] = chatA },
 		"an empty parent": func(b, m map[string]any) { follow(b, m); b["parentId"] = "" },
+		"a null parent":   func(b, m map[string]any) { follow(b, m); b["parentId"] = nil },
+		"a null within":   func(b, m map[string]any) { follow(b, m); m["parent_id"] = nil },
+		"another chat":    func(b, m map[string]any) { follow(b, m); b["chat_id"] = chatB },
 	} {
 		if _, err := verified(t, w, goodURL, change); kindOf(err) != KindSiteChanged {
 			t.Errorf("%s: %v", name, err)

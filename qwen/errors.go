@@ -26,7 +26,7 @@ const (
 	KindSiteChanged Kind = "site-changed" // the page isn't understood
 	KindBrowser     Kind = "browser"      // Chromium doesn't start or died
 	KindDisk        Kind = "disk"         // the profile can't be written
-	KindBusy        Kind = "busy"         // another program holds the profile
+	KindBusy        Kind = "busy"         // another program holds the profile; of a send: the chat to continue is not at rest
 )
 
 // Error is an error of the driver: what was tried, what kind of trouble it is,

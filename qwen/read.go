@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 )
@@ -78,12 +79,14 @@ func (p *page) chat(ctx context.Context, op, id string) (chat, error) {
 	case !strings.EqualFold(found.ID, id):
 		return chat{}, fail(KindUnreachable, op, "the site sent another chat, %q", oneLine(found.ID, 60))
 	case found.User != "" && found.User != p.account:
-		e := fail(KindLogin, op, "the chat belongs to another account")
+		e := fail(KindLogin, op, "%w", errOtherAccount)
 		e.Advice = "log in with the account that sent it: 'watcher login'"
 		return chat{}, e
 	}
 	return found, nil
 }
+
+var errOtherAccount = errors.New("the chat belongs to another account")
 
 // aboutRead makes of what a reply to a read says what it is. Only what the chat
 // itself shows speaks of an answer or a text; a reply that seems to was made for

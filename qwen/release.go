@@ -104,7 +104,7 @@ func (s *sending) inChat(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	turn, err := found.turn(op, "", "")
+	turn, err := found.turn(op, "", s.after)
 	if turn.Message != "" {
 		return turn.Message, nil
 	}

@@ -38,9 +38,10 @@ type Outgoing = struct {
 	Files                   []string
 }
 
-// Send types the prompt into a new chat and lets exactly one request carry it.
-// commit is called with the chat's address before anything can leave; when it
-// fails, nothing leaves. The message is the site's id of ours, empty when the
+// Send types the prompt into a new chat, or into the one that it continues, and
+// lets exactly one request carry it. commit is called with the chat's address
+// before anything can leave, and with the id of the answer that ours follows,
+// empty in a new chat; when it fails, nothing leaves. The message is the site's id of ours, empty when the
 // site took the prompt without naming it.
 //
 // When Send fails and Error.MayHaveLeft is false, no byte of the prompt left
@@ -64,8 +65,6 @@ func (c *Client) Send(ctx context.Context, out Outgoing, commit func(address, af
 func (c *Client) able(out Outgoing) error {
 	const op = "send the prompt"
 	switch {
-	case out.Chat != "":
-		return fail(KindInvalid, op, "this driver can't continue a chat")
 	case len(out.Files) > 0:
 		return fail(KindInvalid, op, "this driver can't send files")
 	}
@@ -73,13 +72,26 @@ func (c *Client) able(out Outgoing) error {
 	return err
 }
 
-// attempt sends from a page that no prompt has been in.
+// begin is a send in a page that no prompt has been in: of a new chat, or of the
+// one to continue.
+func (c *Client) begin(ctx context.Context, out Outgoing) (s *sending, err error) {
+	s = &sending{prompt: out.Prompt}
+	if out.Chat == "" {
+		s.page, err = c.pristine(ctx)
+	} else {
+		s.page, s.chat, s.after, err = c.toFollow(ctx, out.Chat)
+	}
+	return s, err
+}
+
+// attempt sends once.
 func (c *Client) attempt(ctx context.Context, out Outgoing, commit func(address, after string) error) (string, error) {
-	p, err := c.pristine(ctx)
+	s, err := c.begin(ctx, out)
 	if err != nil {
 		return "", err
 	}
-	s := &sending{page: p, prompt: out.Prompt, commit: commit}
+	p := s.page
+	s.commit = commit
 	s.wish, _ = c.options.wish(out) // it was checked
 	defer s.settle()                // also when commit or a step panics
 	message, err := s.run(ctx)
@@ -94,7 +106,7 @@ func (c *Client) attempt(ctx context.Context, out Outgoing, commit func(address,
 	s.show = nil
 	e := s.outlived(*asError(err, KindBrowser, "send the prompt"))
 	e.Left = s.left || p.gate.leak()
-	if e.Kind == KindGone {
+	if e.Kind == KindGone && s.after == "" {
 		// Of a chat that was made a moment ago, or of a model: not this prompt's
 		// fault, and the next would fare the same.
 		e.Kind, e.Advice = KindSiteChanged, advice[KindSiteChanged]
@@ -110,6 +122,7 @@ type sending struct {
 	commit   func(address, after string) error
 	held     *paused
 	chat     string
+	after    string // the answer to follow in a chat that is continued
 	released bool   // the browser was told to let it go
 	answered bool   // the site's headers are in
 	left     bool   // a byte of it may have left
@@ -148,14 +161,20 @@ func (s *sending) run(ctx context.Context) (message string, err error) {
 	if err := s.compose(ctx); err != nil {
 		return "", err
 	}
+	if err := s.unmoved(ctx); err != nil {
+		return "", err
+	}
 	if err := s.hold(ctx); err != nil {
+		return "", err
+	}
+	if err := s.stays(ctx); err != nil {
 		return "", err
 	}
 	if err := s.verify(); err != nil {
 		return "", err
 	}
 	from := bootTime()
-	if err := s.commit(s.page.client.site.chatAddress(s.chat), ""); err != nil {
+	if err := s.commit(s.page.client.site.chatAddress(s.chat), s.after); err != nil {
 		return "", fmt.Errorf("keep the chat's address: %w", err)
 	}
 	s.step(StepCommitted)
@@ -173,7 +192,7 @@ func (s *sending) verify() error {
 	if s.held.Network == "" {
 		return fail(KindSiteChanged, "check the request", "the browser does not name it, so its fate could not be seen")
 	}
-	want := wanted{prompt: s.prompt, chats: p.gate.given(), model: s.wish.model, choice: s.wish.choice}
+	want := wanted{prompt: s.prompt, chats: s.chats(), after: s.after, model: s.wish.model, choice: s.wish.choice}
 	id, err := want.verify(s.held.Request.URL, p.gate.body(*s.held))
 	if err != nil {
 		return err

@@ -296,7 +296,6 @@ func TestWishes(t *testing.T) {
 		"can't answer without":         {Model: "qwen3.8-max", Thinking: "off"},
 		"thinking \"never\"":           {Thinking: "never"},
 		"search \"maybe\"":             {Search: "maybe"},
-		"can't continue a chat":        {Chat: s.server.URL + "/c/00000000-0000-4000-8000-000000000000"},
 		"this driver can't send files": {Files: []string{"/dev/null"}},
 	} {
 		out.Prompt = "A wish that can't be: " + wrong

@@ -31,7 +31,7 @@ func (c chat) turn(op, ours, after string) (Turn, error) {
 	}
 	asked, ok := findOurs(all, current, ours, after)
 	if !ok {
-		return Turn{Empty: c.complete() && len(c.Answers) == 0 && isEmpty(all, current, after)}, nil
+		return Turn{Empty: c.complete() && nothingElse(c.Answers, after) && isEmpty(all, current, after)}, nil
 	}
 	t := Turn{Message: asked.ID, Asked: int64(asked.Time), Fingerprint: fingerprint(asked.text())}
 	answer, ok := wholeAnswer(all, current, asked)
@@ -84,16 +84,8 @@ func isEmpty(all map[string]message, current, after string) bool {
 	if after == "" {
 		return len(all) == 0 && current == ""
 	}
-	last, ok := all[after]
-	if !ok || current != after || len(last.Children) > 0 {
-		return false
-	}
-	for _, m := range all {
-		if m.parent() == after {
-			return false
-		}
-	}
-	return true
+	_, ok := all[after]
+	return ok && current == after && isLast(all, after)
 }
 
 // findOurs returns our message: by its id, or as the one that follows after,

@@ -77,6 +77,7 @@ type Options struct {
 	SlowImage           bool          // an image never arrives: the load event never fires
 	Overlay             string        // "chooser": the page asks which of two old answers is better, and the composer is off; "rating": something lies over the send button
 	Omits               string        // a header that the page leaves out of its sends: "source", "Version", "X-Request-Id", "Content-Type"
+	Follows             string        // what the page makes of a message in an opened chat: "user" (it follows our last message: a sibling of its answer), "null" (a new root), "half" (only the body names the right place), "new" (another chat), "moves" (right, but the address changes)
 	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 

@@ -100,6 +100,25 @@ func (e *Entry) post(p posted) {
 	e.Times = append(e.Times, p.at)
 }
 
+// Say adds a message to a chat as another client of its account does, behind the
+// chat's last answer; false when there is no such chat.
+func (s *Site) Say(chatID, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.live(chatID)
+	if ch == nil {
+		return false
+	}
+	parent := ""
+	for _, m := range ch.messages {
+		if m.role == "assistant" {
+			parent = m.id
+		}
+	}
+	ch.add(s.now(), "", parent, text, ch.model, planFor(text, nil, s.options))
+	return true
+}
+
 // Taken lists the texts that became messages, in the order of their arrival.
 func (s *Site) Taken() []string {
 	s.mu.Lock()

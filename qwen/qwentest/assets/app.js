@@ -68,10 +68,12 @@
 
   async function turn(text, own) {
     const fid = crypto.randomUUID();
-    const parent = state.messages.findLast((m) => m.role === "assistant" && !m.local)?.id ?? null;
+    let parent = state.messages.findLast((m) => m.role === "assistant" && !m.local)?.id ?? null;
+    if (cfg.follows === "user") parent = state.messages.findLast((m) => m.role === "user")?.id ?? null;
+    if (cfg.follows === "null") parent = null;
     const mine = { id: fid, role: "user", text };
     setTimeout(() => show(mine), cfg.lateRender);
-    let chat = state.chat;
+    let chat = cfg.follows === "new" ? "" : state.chat;
     if (!chat) {
       const made = await Api.newChat(state.model, guest).catch(() => ({}));
       chat = made.data?.id;
@@ -81,6 +83,8 @@
     }
     const chosen = cfg.forget ? { thinking: "Auto", search: true } : state;
     const body = Api.sendBody({ chat, parent, text, model: state.model, guest, fid, thinking: chosen.thinking, search: chosen.search });
+    if (cfg.follows === "half") body.messages[0].parentId = body.messages[0].parent_id = null;
+    if (cfg.follows === "moves") history.pushState({}, "", "/c/" + crypto.randomUUID());
     if (cfg.popup === "post") localStorage.setItem("rehearsal-popup", JSON.stringify(body));
     if (own.double === "post") Api.send(body).catch(() => {});
     let reply;
