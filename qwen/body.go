@@ -63,6 +63,7 @@ type wanted struct {
 	after  string          // the message to follow; "" in a new chat
 	model  string          // "" accepts the page's choice
 	choice choice
+	files  []enclosure // what goes with it, in order
 }
 
 // verify returns the chat's id when the held request is exactly the send that
@@ -156,10 +157,7 @@ func (w wanted) verifyText(m sendMessage) error {
 	if text != w.prompt {
 		return altered(w.prompt, text)
 	}
-	if len(m.Files) > 0 {
-		return fail(KindAltered, "check the request", "the page attaches %d files that nobody asked for", len(m.Files))
-	}
-	return nil
+	return w.verifyFiles(m.Files)
 }
 
 // altered says where the page's text differs from the prompt.

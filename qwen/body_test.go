@@ -252,3 +252,76 @@ func TestVerifyChoices(t *testing.T) {
 		t.Errorf("a misspelt key: %v", err)
 	}
 }
+
+// TestVerifyFiles: the held body has the files that were asked for, in order and
+// whole, and no other.
+func TestVerifyFiles(t *testing.T) {
+	file := func(name string, size int) map[string]any {
+		return map[string]any{
+			"type": "file", "id": "x", "url": "https://oss.example/x", "name": name, "size": size, "status": "uploaded", "progress": 0, "error": "",
+			"file": map[string]any{"id": "x", "filename": name, "size": size,
+				"meta": map[string]any{"name": name, "size": size, "parse_meta": map[string]any{"parse_status": "success"}}},
+		}
+	}
+	w := wantChatA("with files")
+	w.files = []enclosure{{name: "a.txt", size: 3}, {name: "b.csv", size: 4}}
+	set := func(list ...any) func(b, m map[string]any) { return func(_, m map[string]any) { m["files"] = list } }
+	alter := func(change func(f map[string]any)) func(b, m map[string]any) {
+		f := file("b.csv", 4)
+		change(f)
+		return set(file("a.txt", 3), f)
+	}
+	inner := func(f map[string]any) map[string]any { return f["file"].(map[string]any) }
+	meta := func(f map[string]any) map[string]any { return inner(f)["meta"].(map[string]any) }
+	for name, change := range map[string]func(b, m map[string]any){
+		"as they are":   set(file("a.txt", 3), file("b.csv", 4)),
+		"told in short": alter(func(f map[string]any) { delete(f, "file"); delete(f, "error") }),
+	} {
+		if _, err := verified(t, w, goodURL, change); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(b, m map[string]any)
+		kind   Kind
+	}{
+		"none":              {nil, KindSiteChanged},
+		"one":               {set(file("a.txt", 3)), KindSiteChanged},
+		"three":             {set(file("a.txt", 3), file("b.csv", 4), file("c", 5)), KindSiteChanged},
+		"another order":     {set(file("b.csv", 4), file("a.txt", 3)), KindSiteChanged},
+		"another name":      {alter(func(f map[string]any) { f["name"] = "B.csv" }), KindSiteChanged},
+		"no name":           {alter(func(f map[string]any) { delete(f, "name") }), KindSiteChanged},
+		"another size":      {alter(func(f map[string]any) { f["size"] = 5 }), KindSiteChanged},
+		"no size":           {alter(func(f map[string]any) { delete(f, "size") }), KindSiteChanged},
+		"a text for a size": {alter(func(f map[string]any) { f["size"] = "4" }), KindSiteChanged},
+		"a name within":     {alter(func(f map[string]any) { inner(f)["filename"] = "x" }), KindSiteChanged},
+		"a size within":     {alter(func(f map[string]any) { inner(f)["size"] = 5 }), KindSiteChanged},
+		"a name deep":       {alter(func(f map[string]any) { meta(f)["name"] = "x" }), KindSiteChanged},
+		"a size deep":       {alter(func(f map[string]any) { meta(f)["size"] = 5 }), KindSiteChanged},
+		"case trick":        {alter(func(f map[string]any) { f["Name"] = "x" }), KindSiteChanged},
+		"case trick within": {alter(func(f map[string]any) { inner(f)["FileName"] = "x" }), KindSiteChanged},
+		"on its way":        {alter(func(f map[string]any) { f["status"] = "uploading" }), KindUnreachable},
+		"no status":         {alter(func(f map[string]any) { delete(f, "status") }), KindUnreachable},
+		"an error":          {alter(func(f map[string]any) { f["error"] = "broken" }), KindUnreachable},
+		"not parsed":        {alter(func(f map[string]any) { meta(f)["parse_meta"] = map[string]any{"parse_status": "running"} }), KindUnreachable},
+		"no object":         {set(file("a.txt", 3), "b.csv"), KindSiteChanged},
+	} {
+		if id, err := verified(t, w, goodURL, c.change); kindOf(err) != c.kind || id != "" {
+			t.Errorf("%s: %q, %v; want kind %q", name, id, err, c.kind)
+		}
+	}
+}
+
+// TestCheckFile: what the site is known not to take.
+func TestCheckFile(t *testing.T) {
+	for name, size := range map[string]int64{"a.txt": 1, "A.PNG": FileMost, "noending": 7, "zip": 1} {
+		if err := CheckFile(name, size); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, size := range map[string]int64{"a.zip": 1, "A.Tar.GZ": 1, "a.txt": 0, "b.txt": FileMost + 1} {
+		if err := CheckFile(name, size); kindOf(err) != KindInvalid || asError(err, "", "").Hint() == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

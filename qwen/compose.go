@@ -39,6 +39,9 @@ func (s *sending) compose(ctx context.Context) error {
 		return err
 	}
 	s.step(StepLoaded)
+	if err := s.attach(ctx); err != nil {
+		return err
+	}
 	p.gate.lookFor(s.prompt)
 	f := filling{sending: s}
 	if _, err := p.until(ctx, composeTimeout, func(state pageState) (bool, error) {

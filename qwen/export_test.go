@@ -14,7 +14,7 @@ import (
 func Impatient() {
 	holdTimeout, pressAgain = 20*time.Second, 500*time.Millisecond
 	headersTimeout, checkTimeout, replyTimeout = 10*time.Second, 3*time.Second, 3*time.Second
-	moreTimeout = 5 * time.Second
+	moreTimeout, parseTimeout, attachAgain = 5*time.Second, 8*time.Second, 700*time.Millisecond
 	checkTime, markupTimeout, composeTimeout = 10*time.Second, 2*time.Second, 25*time.Second
 }
 

@@ -47,6 +47,7 @@ type gate struct {
 	mu      sync.Mutex
 	phase   gatePhase
 	needle  *needle
+	files   uploads         // what the page sends for its next message
 	cut     *cut            // the page is expected to go on with this answer, not to send
 	asking  bool            // the page asked for a new chat since the send is expected
 	chats   map[string]bool // ids that chats/new returned to this page
@@ -77,6 +78,9 @@ func newGate(ctx, tab context.Context, site origin, path Site, shut func()) (*ga
 	_, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
 		{URLPattern: "*", RequestStage: fetch.RequestStageRequest},
 		{URLPattern: "*" + path.NewChat + "*", RequestStage: fetch.RequestStageResponse},
+		{URLPattern: "*" + path.FileToken + "*", RequestStage: fetch.RequestStageResponse},
+		{URLPattern: "*" + path.FileParse + "*", RequestStage: fetch.RequestStageResponse},
+		{URLPattern: "*" + path.FileStatus + "*", RequestStage: fetch.RequestStageResponse},
 	}})
 	return g, err
 }
@@ -103,6 +107,7 @@ func (g *gate) serve(p paused) {
 		// Apart, because the reply's body may be long in coming.
 		go func() {
 			g.noteNewChat(p)
+			g.noteFiles(p)
 			_ = g.proceed(p)
 		}()
 		return

@@ -25,19 +25,23 @@ func script(name string) string {
 // call runs the function of js/NAME.js in the page and decodes what it
 // returns; a promise is waited for.
 func call[T any](ctx context.Context, name string, args ...any) (T, error) {
-	var zero T
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression(name, args...), chromedp.EvalAwaitPromise))
+	if err != nil {
+		return v, fmt.Errorf("run %s in the page: %w", name, err)
+	}
+	return v, nil
+}
+
+// expression is the JavaScript that runs the function of js/NAME.js. The
+// arguments are this package's own types, which JSON can hold.
+func expression(name string, args ...any) string {
 	encoded := make([]string, len(args))
 	for i, arg := range args {
 		b, err := json.Marshal(arg)
 		if err != nil {
-			return zero, fmt.Errorf("encode an argument of %s: %w", name, err)
+			panic(fmt.Sprintf("encode an argument of %s: %v", name, err))
 		}
 		encoded[i] = string(b)
 	}
-	expression := fmt.Sprintf("(() => { %s\n%s\nreturn %s(%s); })()", script("find"), script(name), name, strings.Join(encoded, ","))
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		return zero, fmt.Errorf("run %s in the page: %w", name, err)
-	}
-	return v, nil
+	return fmt.Sprintf("(() => { %s\n%s\nreturn %s(%s); })()", script("find"), script(name), name, strings.Join(encoded, ","))
 }

@@ -9,6 +9,7 @@ import (
 // The named steps of a send, in order; Options.Step is called right after each.
 const (
 	StepLoaded    = "loaded"    // page there, logged in, old enough
+	StepAttached  = "attached"  // the site has the files; only of a send with some
 	StepFilled    = "filled"    // the composer holds the text
 	StepPressed   = "pressed"   // send button clicked
 	StepHeld      = "held"      // the request is held, the proxy shut
@@ -63,12 +64,10 @@ func (c *Client) Send(ctx context.Context, out Outgoing, commit func(address, af
 
 // able refuses what a send can't say, before anything is opened.
 func (c *Client) able(out Outgoing) error {
-	const op = "send the prompt"
-	switch {
-	case len(out.Files) > 0:
-		return fail(KindInvalid, op, "this driver can't send files")
+	if _, err := c.options.wish(out); err != nil {
+		return err
 	}
-	_, err := c.options.wish(out)
+	_, err := enclose(out.Files)
 	return err
 }
 
@@ -76,6 +75,9 @@ func (c *Client) able(out Outgoing) error {
 // one to continue.
 func (c *Client) begin(ctx context.Context, out Outgoing) (s *sending, err error) {
 	s = &sending{prompt: out.Prompt}
+	if s.files, err = enclose(out.Files); err != nil {
+		return s, err
+	}
 	if out.Chat == "" {
 		s.page, err = c.pristine(ctx)
 	} else {
@@ -119,6 +121,7 @@ type sending struct {
 	page     *page
 	prompt   string
 	wish     wish
+	files    []enclosure
 	commit   func(address, after string) error
 	held     *paused
 	chat     string
@@ -192,7 +195,7 @@ func (s *sending) verify() error {
 	if s.held.Network == "" {
 		return fail(KindSiteChanged, "check the request", "the browser does not name it, so its fate could not be seen")
 	}
-	want := wanted{prompt: s.prompt, chats: s.chats(), after: s.after, model: s.wish.model, choice: s.wish.choice}
+	want := wanted{prompt: s.prompt, chats: s.chats(), after: s.after, model: s.wish.model, choice: s.wish.choice, files: s.files}
 	id, err := want.verify(s.held.Request.URL, p.gate.body(*s.held))
 	if err != nil {
 		return err

@@ -292,11 +292,10 @@ func TestWishes(t *testing.T) {
 		t.Errorf("asked %+v", got)
 	}
 	for wrong, out := range map[string]qwen.Outgoing{
-		"qwen3.7-plus":                 {Model: "qwen3.7-pluss"},
-		"can't answer without":         {Model: "qwen3.8-max", Thinking: "off"},
-		"thinking \"never\"":           {Thinking: "never"},
-		"search \"maybe\"":             {Search: "maybe"},
-		"this driver can't send files": {Files: []string{"/dev/null"}},
+		"qwen3.7-plus":         {Model: "qwen3.7-pluss"},
+		"can't answer without": {Model: "qwen3.8-max", Thinking: "off"},
+		"thinking \"never\"":   {Thinking: "never"},
+		"search \"maybe\"":     {Search: "maybe"},
 	} {
 		out.Prompt = "A wish that can't be: " + wrong
 		_, err := s.client.Send(t.Context(), out, nothing)

@@ -25,6 +25,9 @@ type Site struct {
 	Chat        string `json:"chat"`        // path prefix: GET reads one chat
 	List        string `json:"list"`        // path: GET lists chats, ?page=N
 	Account     string `json:"account"`     // path: GET says who is logged in
+	FileToken   string `json:"file_token"`  // path: POST gives a place for a file
+	FileParse   string `json:"file_parse"`  // path: POST has a file read
+	FileStatus  string `json:"file_status"` // path: POST tells how far that is
 
 	Composer []string `json:"composer"`       // where the text goes
 	Send     []string `json:"send"`           // the send button
@@ -37,6 +40,8 @@ type Site struct {
 	Thoughts []string `json:"thoughts"`       // one row of that list: Auto, Thinking, Fast, in this order
 	Search   []string `json:"search"`         // the switch for searching the web
 	Modes    []string `json:"modes"`          // opens the menu in which that switch may be
+	Files    []string `json:"files"`          // the input that takes files; it may be hidden
+	Cards    []string `json:"cards"`          // what the composer shows of one file
 	Continue []string `json:"continue"`       // the button that goes on with an answer that was cut
 	Words    []string `json:"continue_words"` // what such a button says, if no selector finds it
 	Chooser  []string `json:"chooser"`        // the question which of two answers is better, which blocks the composer
@@ -70,6 +75,9 @@ func DefaultSite() Site {
 		Chat:        "/api/v2/chats/",
 		List:        "/api/v2/chats/",
 		Account:     "/api/v1/auths/",
+		FileToken:   "/api/v2/files/getstsToken",
+		FileParse:   "/api/v2/files/parse",
+		FileStatus:  "/api/v2/files/parse/status",
 		Composer: []string{
 			"textarea.message-input-textarea",
 			".message-input-container textarea",
@@ -129,6 +137,16 @@ func DefaultSite() Site {
 		Modes: []string{
 			"[role=button][aria-label='Select Mode' i]",
 			".mode-select .mode-select-open",
+		},
+		Files: []string{
+			"#filesUpload",
+			".message-input-container input[type=file]",
+			"input[type=file]",
+		},
+		Cards: []string{
+			".message-input-column-file .fileitem-btn",
+			".fileitem-btn",
+			".message-input-container [class*=fileitem]",
 		},
 		Continue: []string{
 			"button[class*='continue' i]",

@@ -94,6 +94,9 @@ const (
 	OnStop   = "stop"   // POST completions/stop
 	OnAuths  = "auths"  // GET /api/v1/auths/
 	OnPage   = "page"   // the HTML
+	OnFiles  = "files"  // POST files/getstsToken
+	OnUpload = "upload" // the PUT of a file
+	OnParse  = "parse"  // POST files/parse, files/parse/status
 	OnOther  = "other"  // the remaining API
 	OnAny    = "any"    // all of these
 )

@@ -68,9 +68,10 @@ type ledger struct {
 	posts      []posted
 	accepted   map[string]int // text -> messages
 	asked      map[string]Asked
-	taken      []string // the texts that became messages, in order
-	goneOn     []string // of the requests to go on with an answer: the prompts of its chat
-	elsewhere  []posted // chat holds the path
+	taken      []string          // the texts that became messages, in order
+	files      map[string][]File // text -> what came with it
+	goneOn     []string          // of the requests to go on with an answer: the prompts of its chat
+	elsewhere  []posted          // chat holds the path
 	unread     int
 	violations []string
 }

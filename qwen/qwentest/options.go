@@ -78,6 +78,8 @@ type Options struct {
 	Overlay             string        // "chooser": the page asks which of two old answers is better, and the composer is off; "rating": something lies over the send button
 	Omits               string        // a header that the page leaves out of its sends: "source", "Version", "X-Request-Id", "Content-Type"
 	Follows             string        // what the page makes of a message in an opened chat: "user" (it follows our last message: a sibling of its answer), "null" (a new root), "half" (only the body names the right place), "new" (another chat), "moves" (right, but the address changes)
+	FilesMenu           bool          // the file input takes nothing before the menu of modes was opened
+	FileSend            string        // what the page sends of the files: "none", "twice", "others", "renamed", "reversed", "early" (before they are there)
 	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 
@@ -97,6 +99,9 @@ type Options struct {
 	DualAsList        bool          // the second answer of a pair is in no list of children
 	PageSize          int           // chats in one page of the list; default 50
 	ListLag           time.Duration // the list shows a chat so long after it was made
+	OSS               string        // address of the storage that takes files; default: this site
+	ParseTime         time.Duration // a file is parsed so long after it came
+	ParseFails        bool          // no file can be parsed
 	Unsigned          string        // "": unsigned calls to signed endpoints get the captcha; "send": all but completions; "all": none is checked
 	StrictCookies     bool          // completions without the page's cookies is an "Internal error"
 	MaxPrompt         int           // more characters draw the captcha stub; default 100000, negative no limit

@@ -21,7 +21,7 @@ import (
 var assets embed.FS
 
 // scripts make up the page's main.js, in this order.
-var scripts = []string{"core.js", "api.js", "markdown.js", "view.js", "controls.js", "turn.js", "app.js", "boot.js"}
+var scripts = []string{"core.js", "api.js", "markdown.js", "view.js", "controls.js", "files.js", "turn.js", "app.js", "boot.js"}
 
 var (
 	chatPath  = regexp.MustCompile(`^/c/([0-9a-f-]{36}|guest|new-chat)$`)
@@ -205,7 +205,7 @@ func (c *call) pageConfig(words labels) obj {
 		"serviceWorker": o.ServiceWorker, "draft": o.Draft, "draftDelay": o.DraftDelay.Milliseconds(), "dialog": o.Dialog,
 		"staleChat": o.StaleChat.Milliseconds(), "lateRender": o.LateRender.Milliseconds(), "blockInput": o.BlockInput.Milliseconds(),
 		"earlyStop": o.EarlyStop.Milliseconds(), "stopStays": o.StopStays, "drawByFrame": o.DrawByFrame, "virtual": o.Virtual,
-		"guestPopup": o.GuestPopup, "continues": o.Continues, "forget": o.ForgetChoices, "omits": o.Omits, "follows": o.Follows, "overlay": o.Overlay, "decoy": []obj{
+		"guestPopup": o.GuestPopup, "continues": o.Continues, "forget": o.ForgetChoices, "omits": o.Omits, "filesMenu": o.FilesMenu, "fileSend": o.FileSend, "follows": o.Follows, "overlay": o.Overlay, "decoy": []obj{
 			{"id": uuid.NewString(), "role": "user", "text": decoyPrompt},
 			{"id": uuid.NewString(), "role": "assistant", "answer": Answer(decoyPrompt), "titles": []string{}, "done": true, "error": ""},
 		},

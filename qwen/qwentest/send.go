@@ -16,9 +16,10 @@ type sendBody struct {
 	Mode        string  `json:"chat_mode"`
 	Model       string  `json:"model"`
 	Messages    []struct {
-		FID           string `json:"fid"`
-		Role          string `json:"role"`
-		Content       string `json:"content"`
+		FID           string     `json:"fid"`
+		Role          string     `json:"role"`
+		Content       string     `json:"content"`
+		Files         []sentFile `json:"files"`
 		FeatureConfig struct {
 			Thinking *bool  `json:"thinking_enabled"`
 			Mode     string `json:"thinking_mode"`
@@ -137,6 +138,11 @@ func (c *call) accept(body *sendBody) (turn, bool) {
 	s := c.site
 	s.mu.Lock()
 	refusal := c.check(body)
+	var files []File
+	if refusal == nil {
+		owner, _ := c.owner()
+		files, refusal = c.attached(owner, body.Messages[0].Files)
+	}
 	if refusal != nil {
 		s.mu.Unlock()
 		refusal()
@@ -175,6 +181,10 @@ func (c *call) accept(body *sendBody) (turn, bool) {
 		s.ledger.asked = map[string]Asked{}
 	}
 	s.ledger.asked[m.Content] = Asked{body.Model, m.FeatureConfig.Mode, m.FeatureConfig.Search}
+	if s.ledger.files == nil {
+		s.ledger.files = map[string][]File{}
+	}
+	s.ledger.files[m.Content] = files
 	s.ledger.taken = append(s.ledger.taken, m.Content)
 	return turn{chat: ch, user: user, answers: answers}, true
 }

@@ -23,6 +23,7 @@ type Site struct {
 	options  Options             // with the defaults filled in
 	accounts map[string]*account // by id
 	chats    map[string]*chat    // by id
+	uploads  map[string]*upload  // by id
 	script   []*Fault
 	wishes   map[string]int // directive -> how often it was met
 	ledger   ledger
@@ -33,7 +34,7 @@ type Site struct {
 func New(options Options) *Site {
 	s := &Site{
 		secret: []byte(rand.Text()), asked: options, options: options.filled(),
-		accounts: map[string]*account{}, chats: map[string]*chat{}, wishes: map[string]int{},
+		accounts: map[string]*account{}, chats: map[string]*chat{}, uploads: map[string]*upload{}, wishes: map[string]int{},
 	}
 	s.account(DefaultAccount)
 	return s
@@ -119,6 +120,14 @@ func (s *Site) route(c *call) {
 		c.endpoint(OnOther, c.deleteChat)
 	case path == "/api/v1/auths/" || path == "/api/v1/auths":
 		c.endpoint(OnAuths, c.auths)
+	case path == "/api/v2/files/getstsToken":
+		c.endpoint(OnFiles, c.fileToken)
+	case path == "/api/v2/files/parse":
+		c.endpoint(OnParse, c.parseFile)
+	case path == "/api/v2/files/parse/status":
+		c.endpoint(OnParse, c.parseStatus)
+	case strings.HasPrefix(path, ossPath):
+		c.oss()
 	case strings.HasPrefix(path, "/api/"):
 		c.endpoint(OnOther, c.other)
 	default:

@@ -28,13 +28,13 @@ const Api = (() => {
     chatId: "", models: [model], project_id: "", timestamp: Date.now(), chat_type: "t2t", chat_mode: guest ? "guest" : "normal",
   });
 
-  function sendBody({ chat, parent, text, model, guest, fid, thinking, search }) {
+  function sendBody({ chat, parent, text, model, guest, fid, thinking, search, files }) {
     const now = Math.floor(Date.now() / 1000);
     return {
       stream: true, version: "2.1", incremental_output: true, chatId: chat, parentId: parent ?? "", chat_id: chat, parent_id: parent,
       chat_mode: guest ? "guest" : "normal", model,
       messages: [{
-        id: null, fid, parentId: parent, childrenIds: [crypto.randomUUID()], role: "user", content: text, user_action: "chat", files: [],
+        id: null, fid, parentId: parent, childrenIds: [crypto.randomUUID()], role: "user", content: text, user_action: "chat", files: files ?? [],
         timestamp: now, models: [model], model: "", chat_type: "t2t", sub_chat_type: "t2t", parent_id: parent,
         feature_config: {
           thinking_enabled: thinking !== "Fast", output_schema: "phase", research_mode: "normal", auto_thinking: thinking === "Auto",

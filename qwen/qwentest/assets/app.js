@@ -49,7 +49,7 @@
 
   async function submit() {
     const text = (edits[cfg.edits] ?? ((t) => t))(state.text);
-    if (!text.trim() || state.running || state.dual.length > 1 || (cfg.maxTyped && text.length > cfg.maxTyped)) return;
+    if (!text.trim() || Files.busy() || state.running || state.dual.length > 1 || (cfg.maxTyped && text.length > cfg.maxTyped)) return;
     const own = wishes(text);
     set({ text: "", running: true, stoppable: false, response: "" });
     last = text;
@@ -82,7 +82,7 @@
       if (cfg.urlBefore) address(chat);
     }
     const chosen = cfg.forget ? { thinking: "Auto", search: true } : state;
-    const body = Api.sendBody({ chat, parent, text, model: state.model, guest, fid, thinking: chosen.thinking, search: chosen.search });
+    const body = Api.sendBody({ chat, parent, text, model: state.model, guest, fid, thinking: chosen.thinking, search: chosen.search, files: Files.take() });
     if (cfg.follows === "half") body.messages[0].parentId = body.messages[0].parent_id = null;
     if (cfg.follows === "moves") history.pushState({}, "", "/c/" + crypto.randomUUID());
     if (cfg.popup === "post") localStorage.setItem("rehearsal-popup", JSON.stringify(body));
@@ -218,6 +218,7 @@
     });
     for (const name of ["login", "signup"]) at(name)?.addEventListener("click", () => location.assign("/auth?action=signin"));
     View.on.more = goOn;
+    Files.start(data.user);
     Controls.model(state, choose);
     Controls.thinking(state, think);
     Controls.search(state, flip);
