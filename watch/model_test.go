@@ -26,6 +26,7 @@ import (
 //   - a job is taken by the site at most once, whatever its prompt became, and
 //     once more for each retry that was asked for;
 //   - an answer that is there is the whole answer to what was taken;
+//   - in one chat no question is taken while another one is open;
 //   - the address of all that was taken is in a marker or in a retired one;
 //   - what is cancelled before it was sent is not sent;
 //   - in the end no prompt is lost: each is answered, or says why not.
@@ -132,6 +133,9 @@ func (m *model) drop(rt *rapid.T) {
 	text := fmt.Sprintf("%s, version %d", name, m.version)
 	m.plans.Store(text, drawPlan(rt))
 	m.texts[name] = append(m.texts[name], text)
+	if rapid.IntRange(0, 2).Draw(rt, "follows") == 0 {
+		text = "---\nchat: " + rapid.SampledFrom([]string{"a", "b", "c", "sub/d", "../a"}).Draw(rt, "parent") + "\n---\n" + text
+	}
 	m.write(name+".prompt", text)
 }
 
@@ -209,6 +213,14 @@ func (m *model) die(rt *rapid.T) {
 
 func (m *model) invariants(rt *rapid.T) {
 	posts := m.chat.Accepted()
+	places := map[string]string{}
+	for _, p := range posts {
+		place := p.Address + " behind " + p.After
+		if other := places[place]; other != "" {
+			rt.Fatalf("%q and %q were both taken in %s\n%s", other, p.Prompt, place, m.log)
+		}
+		places[place] = p.Prompt
+	}
 	for name, texts := range m.texts {
 		taken, answers := 0, []string{}
 		kept := m.markers(name)
@@ -218,8 +230,8 @@ func (m *model) invariants(rt *rapid.T) {
 			}
 			taken++
 			answers = append(answers, watchtest.Answer(p.Prompt))
-			if !strings.Contains(kept, p.Address+"#") {
-				rt.Fatalf("the address %s of %s is lost\n%s", p.Address, name, m.log)
+			if !strings.Contains(kept, p.Address+"#") || p.After != "" && !strings.Contains(kept, "after="+p.After) {
+				rt.Fatalf("the address %s of %s, behind %q, is lost\n%s", p.Address, name, p.After, m.log)
 			}
 		}
 		if taken > 1+m.retries[name] {
@@ -271,11 +283,18 @@ func (m *model) end() {
 	m.restart()
 	pass(30 * time.Hour)
 	m.invariants(m.rt)
+	waits := false // for a person: then a pause that only a send can end stays, too
 	for name, texts := range m.texts {
 		switch {
 		case m.has(name+".prompt.cancel") || m.has(name+".prompt.retry"):
 			m.rt.Fatalf("a control file of %s was not acknowledged\n%s", name, m.log)
 		case m.has(name + ".md"):
+		case !m.has(name+".md.err") && !m.has(name+".md.url") && strings.HasPrefix(m.read(name+".prompt"), "---\nchat: "):
+			// Its parent failed, or its chat is busy for ever: that waits for a person.
+			waits = true
+			if m.logged("d/"+name, "waits for ")+m.logged("d/"+name, "its chat is busy") == 0 {
+				m.rt.Fatalf("nobody says why %s waits\n%s", name, m.log)
+			}
 		case !m.has(name + ".md.err"):
 			m.rt.Fatalf("%s was lost: %v\n%s", name, texts, m.log)
 		default:
@@ -289,7 +308,7 @@ func (m *model) end() {
 		m.rt.Fatal(err)
 	}
 	for _, e := range left {
-		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == state.WitnessFile || e.Name() == state.PausedFile {
+		if strings.HasSuffix(e.Name(), ".tmp") || !waits && (e.Name() == state.WitnessFile || e.Name() == state.PausedFile) {
 			m.rt.Fatalf("%s was left behind\n%s", e.Name(), m.log)
 		}
 	}
