@@ -68,7 +68,10 @@ func runModel(t *testing.T, rt *rapid.T) {
 	})
 	m.restart()
 	defer func() { m.stop() }()
-	m.drop(rt) // so that there is a name to draw
+	m.texts["intro"] = []string{"an introduction"} // so that there is a chat to continue
+	m.plans.Store("an introduction", watchtest.Plan{})
+	m.write("intro.prompt", "an introduction")
+	pass(3 * time.Minute)
 	rt.Repeat(map[string]func(*rapid.T){
 		"drop":   m.drop,
 		"hold":   m.hold,
@@ -133,8 +136,12 @@ func (m *model) drop(rt *rapid.T) {
 	text := fmt.Sprintf("%s, version %d", name, m.version)
 	m.plans.Store(text, drawPlan(rt))
 	m.texts[name] = append(m.texts[name], text)
-	if rapid.IntRange(0, 2).Draw(rt, "follows") == 0 {
-		text = "---\nchat: " + rapid.SampledFrom([]string{"a", "b", "c", "sub/d", "../a"}).Draw(rt, "parent") + "\n---\n" + text
+	if rapid.Bool().Draw(rt, "follows") {
+		parent := rapid.SampledFrom([]string{"intro", "intro", "intro", "a", "b", "sub/d", "../beyond"}).Draw(rt, "parent")
+		if name == "sub/d" {
+			parent = "../" + parent
+		}
+		text = "---\nchat: " + parent + "\n---\n" + text
 	}
 	m.write(name+".prompt", text)
 }
