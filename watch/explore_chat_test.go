@@ -43,14 +43,14 @@ func (p puppet) Send(_ context.Context, _ Outgoing, commit func(string, string) 
 	if e.answer == ansFail {
 		return "", &slip{class: ClassUnreachable}
 	}
-	address := addressOf(e.chat)
+	address, after := p.addressOf(e.chat), p.after()
 	if p.missing == "commit first" {
 		p.ask(question{what: askRelease, address: address})
-		if err := commit(address, ""); err != nil {
+		if err := commit(address, after); err != nil {
 			return "", &slip{class: ClassBrowser, left: true, cause: err}
 		}
 	} else {
-		if err := commit(address, ""); err != nil {
+		if err := commit(address, after); err != nil {
 			return "", &slip{class: ClassBrowser, cause: err}
 		}
 		if p.ask(question{what: askRelease, address: address}).answer == ansSlow {

@@ -171,14 +171,28 @@ func (x *explorer) outcome(at int32, i int) {
 }
 
 func (x *explorer) read(at int32, i int) {
-	c := x.worlds[at].chats[chatOf(x.worlds[at].progs[i].at.question.address)]
-	if c.way == waySeen {
+	if x.shows(at, i) {
 		x.answers(at, i, ansTaken, 0, 0)
 		x.answers(at, i, ansDone, 0, 0)
 	} else {
 		x.answers(at, i, ansEmpty, 0, 0)
 	}
 	x.answers(at, i, ansFail, 0, 0)
+}
+
+// shows reports whether the chat that is read shows our message. In one that is
+// continued any attempt's is in the same place.
+func (x *explorer) shows(at int32, i int) bool {
+	w := x.worlds[at]
+	if x.follows {
+		for _, c := range w.chats {
+			if c.way == waySeen {
+				return true
+			}
+		}
+		return false
+	}
+	return w.chats[chatOf(w.progs[i].at.question.address)].way == waySeen
 }
 
 func (x *explorer) finds(at int32, i int) {

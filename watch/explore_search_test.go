@@ -10,6 +10,7 @@ import (
 // scene is what the model explores: who is there, what may go wrong, and which
 // ingredient of the protocol is left out.
 type scene struct {
+	follows bool   // the prompt continues a chat
 	rivals  bool   // two profiles on one folder; else one, of which one program runs at a time
 	fs      string // what it lacks; "" for nothing
 	may     budget
@@ -116,7 +117,7 @@ func (x *explorer) wrong(w world) string {
 	}
 	if text := w.disk.now()[nameAnswer]; text != 0 {
 		for n, c := range w.chats {
-			if c.taken > 0 && x.texts.list[text] == answerOf(addressOf(int8(n))) {
+			if c.taken > 0 && x.texts.list[text] == answerOf(x.addressOf(int8(n))) {
 				return ""
 			}
 		}
@@ -131,7 +132,8 @@ func (x *explorer) kept(d disk, chat int8, first, count int) bool {
 	for _, n := range x.cuts(d) {
 		found := false
 		for _, text := range n[first : first+count] {
-			found = found || state.ParseMarker([]byte(x.texts.list[text])).Address == addressOf(chat)
+			m := state.ParseMarker([]byte(x.texts.list[text]))
+			found = found || m.Address == x.addressOf(chat) && m.After == x.after()
 		}
 		if !found {
 			return false

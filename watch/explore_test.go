@@ -10,7 +10,9 @@ import (
 	"watcher/state"
 )
 
-func newStage(t *testing.T) *stage {
+// newStage makes a folder with one prompt. follows: it continues the chat of
+// another one, which was answered.
+func newStage(t *testing.T, follows bool) *stage {
 	folder, err := os.MkdirTemp("/dev/shm", "explore-")
 	if err != nil {
 		folder = t.TempDir()
@@ -30,8 +32,14 @@ func newStage(t *testing.T) *stage {
 		t.Cleanup(func() { d.Close() })
 		s.dirs[i] = d
 	}
-	if err := os.WriteFile(folder+"/a.prompt", []byte("hello"), 0o600); err != nil {
-		t.Fatal(err)
+	files := map[string]string{"a.prompt": "hello"}
+	if follows {
+		files = map[string]string{"a.prompt": "---\nchat: intro\n---\nhello", "intro.md": "answered\n", "intro.md.url": followed + "\n"}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(folder+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return s
 }
@@ -61,6 +69,7 @@ func TestExplore(t *testing.T) {
 		{may: budget{kills: 1, cuts: 1, faults: 1, hands: 1}},
 		{rivals: true},
 		{may: budget{kills: 1}, fs: norExclusive},
+		{follows: true, may: budget{kills: 1, cuts: 1}},
 	}
 	if *every {
 		scenes = append(scenes, []scene{
@@ -74,15 +83,21 @@ func TestExplore(t *testing.T) {
 			{rivals: true, may: budget{cuts: 1}},
 			{rivals: true, may: budget{faults: 1, hands: 1}},
 			{rivals: true, may: budget{days: 1}},
+			{follows: true, may: budget{kills: 2, cuts: 1}},
+			{follows: true, may: budget{kills: 1, faults: 2}},
+			{follows: true, may: budget{kills: 1, cuts: 1, faults: 1, hands: 1}},
+			{follows: true, may: budget{kills: 1, faults: 1}, fs: norExclusive},
+			{follows: true, rivals: true},
+			{follows: true, rivals: true, may: budget{kills: 1}},
 		}...)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		plain := newStage(t)
+		plain := newStage(t, false)
 		all := 0
 		for _, sc := range scenes {
 			s := plain // what is known of the programs holds in every scene
-			if sc.fs != "" {
-				s = newStage(t)
+			if sc.fs != "" || sc.follows {
+				s = newStage(t, sc.follows)
 			}
 			sc.enough = 100
 			x := newExplorer(s, sc)
@@ -113,7 +128,7 @@ var every = flag.Bool("every", false, "explore the model's wide bounds too")
 // its own and only the program that made that marker durable lets it go.
 func TestIngredients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plain := newStage(t)
+		plain := newStage(t, false)
 		for _, sc := range []scene{
 			{missing: "commit first", may: budget{kills: 1}},
 			{missing: "second read", may: budget{faults: 1}},
@@ -128,6 +143,9 @@ func TestIngredients(t *testing.T) {
 			{missing: "browser ends", may: budget{kills: 1}},
 			{missing: "limit", may: budget{faults: 1, hands: 1}},
 			{missing: "promise", may: budget{kills: 1}},
+			{missing: "grace", follows: true, may: budget{kills: 1}},
+			{missing: "second read", follows: true, may: budget{faults: 1}},
+			{missing: "commit first", follows: true, may: budget{kills: 1}},
 		} {
 			if !*every {
 				sc.enough = 1
@@ -135,7 +153,7 @@ func TestIngredients(t *testing.T) {
 			s := plain
 			switch sc.missing {
 			case "commit first", "second read", "grace", "owner", "link": // what the programs do changes
-				s = newStage(t)
+				s = newStage(t, sc.follows)
 			}
 			x := newExplorer(s, sc)
 			x.explore()
@@ -155,6 +173,9 @@ func (sc scene) String() string {
 	who := "one profile"
 	if sc.rivals {
 		who = "two profiles"
+	}
+	if sc.follows {
+		who += ", a follower"
 	}
 	if sc.fs != "" {
 		who += ", " + sc.fs

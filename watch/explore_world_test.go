@@ -211,6 +211,26 @@ func addressOf(n int8) string {
 	return fmt.Sprintf("https://chat.example/c/%08d-0000-4000-8000-000000000000", n)
 }
 
+// addressOf is the chat that an attempt goes to: one of its own, or, for a
+// follower, the one that every attempt continues.
+func (sc scene) addressOf(n int8) string {
+	if sc.follows {
+		return followed
+	}
+	return addressOf(n)
+}
+
+// after is the message that it follows there.
+func (sc scene) after() string {
+	if sc.follows {
+		return "answer-0"
+	}
+	return ""
+}
+
+// followed is the chat of the follower's parent.
+const followed = "https://chat.example/c/00000099-0000-4000-8000-000000000000"
+
 func messageOf(address string) string { return "message-" + address[23:31] }
 func answerOf(address string) string  { return "the whole answer in " + address + "\n" }
 
