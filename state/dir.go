@@ -23,10 +23,12 @@ type Dir struct {
 	file  *os.File
 	conn  syscall.RawConn
 	hook  func(step string) error
-	seed  maphash.Seed
 
-	mu   sync.Mutex
-	keys *keys // of the last scan; nil before the first
+	mu      sync.Mutex // of what is known from the last scan
+	jobs    *table
+	last    Listing
+	unmoved stamp // last is still true of a folder that has this one
+	times   int8  // whether a stamp's times are exact: 1 yes, -1 no, 0 not asked yet
 }
 
 // Option changes how a [Dir] works.
@@ -51,7 +53,7 @@ func OpenDir(path, owner string, opts ...Option) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder %q: %w", path, err)
 	}
-	d := &Dir{path: abs, owner: owner[:min(len(owner), 8)], seed: maphash.MakeSeed()}
+	d := &Dir{path: abs, owner: owner[:min(len(owner), 8)], jobs: newTable(maphash.MakeSeed())}
 	for _, o := range opts {
 		o(d)
 	}
@@ -69,6 +71,9 @@ func OpenDir(path, owner string, opts ...Option) (*Dir, error) {
 
 // Close lets the folder go.
 func (d *Dir) Close() error { return d.file.Close() }
+
+// looksOnly reports a Dir that may write nothing.
+func (d *Dir) looksOnly() bool { return d.owner == "" }
 
 // Path is the folder's absolute path as it was given; for messages.
 func (d *Dir) Path() string { return d.path }

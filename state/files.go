@@ -30,7 +30,7 @@ func (d *Dir) readNamed(file string, limit int64, sync bool) ([]byte, error) {
 	}
 	defer f.Close()
 	if sync {
-		if err := d.do(StepBelieve, f.Sync); err != nil {
+		if err := d.believe(f); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func (d *Dir) Sweep() (int, error) {
 		return 0, fmt.Errorf("sweep %s: the folder was opened to look only", d.path)
 	}
 	var found []string
-	err := d.list(func(base []byte, _ uint8) error {
+	err := d.list(make([]byte, 64<<10), func(base []byte, _ uint8) error {
 		if d.ownTemp(string(base)) {
 			found = append(found, string(base))
 		}

@@ -9,16 +9,16 @@ import (
 )
 
 // list calls each with every name in the folder and its type (unix.DT_...).
-// The bytes are good only during the call. It reads the kernel's records as
-// they are: os.ReadDir would make two objects for each of a million names.
-func (d *Dir) list(each func(base []byte, typ uint8) error) error {
+// The bytes are good only during the call; buf is where they are. It reads the
+// kernel's records as they are: os.ReadDir would make two objects for each of a
+// million names.
+func (d *Dir) list(buf []byte, each func(base []byte, typ uint8) error) error {
 	// A descriptor of its own, because the position belongs to it.
 	f, err := d.openat(StepOpen, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	buf := make([]byte, 64<<10)
 	for {
 		n := 0
 		err := d.do(StepList, func() (err error) {

@@ -99,7 +99,8 @@ type Prompt struct {
 const maxPrompt = 16 << 20
 
 // ReadPrompt reads a job's prompt and makes it durable, through its read-only
-// descriptor: until then a power cut could take it from under its marker.
+// descriptor: until then a power cut could take it from under its marker. (Not
+// with a Dir that is there to look only: nobody commits anything to that.)
 //
 // The text must be UTF-8 (a byte order mark is dropped), or UTF-16 with one.
 // CRLF and a lone CR become LF, as they do in any web page's text field, and
@@ -169,7 +170,7 @@ func (d *Dir) readSettled(file string) (b []byte, id Identity, err error) {
 	if b, err = d.readAll(f, maxPrompt); err != nil {
 		return nil, id, err
 	}
-	if err = d.do(StepBelieve, f.Sync); err != nil {
+	if err = d.believe(f); err != nil {
 		return nil, id, err
 	}
 	again, err := fstat(f)

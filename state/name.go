@@ -71,18 +71,28 @@ func split(base []byte) (stem []byte, k Kind, ok bool) {
 	if foreign(base) {
 		return nil, 0, false
 	}
-	for k, suffix := range suffixes {
+	for _, k := range byLast[base[len(base)-1]] {
+		suffix := suffixes[k]
 		if n := len(base) - len(suffix); n > 0 && string(base[n:]) == suffix {
-			return base[:n], Kind(k), true
+			return base[:n], k, true
 		}
 	}
 	return nil, 0, false
 }
 
+// byLast gives the kinds whose suffix ends in a byte: one or two.
+var byLast = func() (kinds [256][]Kind) {
+	for k, suffix := range suffixes {
+		last := suffix[len(suffix)-1]
+		kinds[last] = append(kinds[last], Kind(k))
+	}
+	return kinds
+}()
+
 // foreign reports names that are never a job's, whatever they end in.
 func foreign(base []byte) bool {
 	return len(base) == 0 || base[0] == '.' ||
-		bytes.HasPrefix(base, []byte("~$")) || bytes.HasPrefix(base, []byte("~syncthing~"))
+		base[0] == '~' && (bytes.HasPrefix(base, []byte("~$")) || bytes.HasPrefix(base, []byte("~syncthing~")))
 }
 
 // conflictMark is what sync tools and file managers add to a name, before its
@@ -95,10 +105,27 @@ var conflictMark = regexp.MustCompile(`(\.sync-conflict-\d{8}-\d{6}(-[A-Z0-9]{7}
 // conflicted reports whether a stem ends like a sync-conflict copy's. The
 // cheap look comes first, since nearly every name fails it.
 func conflicted(stem []byte) bool {
-	if !bytes.HasSuffix(stem, []byte(")")) && !bytes.Contains(stem, []byte("conflict-")) {
+	return mayConflict(stem) && conflictMark.Match(stem)
+}
+
+// mayConflict sees a closing bracket, or a date and a time.
+func mayConflict(b []byte) bool {
+	n := len(b)
+	return n > 0 && b[n-1] == ')' || n > 16 && dated(b[n-16:]) ||
+		n > 24 && b[n-8] == '-' && dated(b[n-24:n-8]) // and seven letters of a device
+}
+
+// dated reports -20260101-120000.
+func dated(b []byte) bool {
+	if b[0] != '-' || b[9] != '-' {
 		return false
 	}
-	return conflictMark.Match(stem)
+	for i, c := range b {
+		if i != 0 && i != 9 && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // Conflict reports whether a file is a sync tool's second copy of a prompt or

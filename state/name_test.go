@@ -217,3 +217,15 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkRoundTrip(t, s) })
 }
+
+// The cheap look never says no to a name that the mark is in.
+func TestMayConflict(t *testing.T) {
+	part := rapid.SampledFrom([]string{"", "a", "x.md", "-", "_", "é", ".sync-conflict-20260101-120000", ".sync-conflict-20260101-120000-ABCDEFG",
+		"_conflict-20260101-120000", "-20260101-120000", " (1)", " (1234)", "(conflicted copy)", " (Case Conflict 2)", "(SFConflict a\nb)", ")"})
+	rapid.Check(t, func(t *rapid.T) {
+		stem := []byte(strings.Join(rapid.SliceOfN(part, 0, 4).Draw(t, "parts"), ""))
+		if got, want := conflicted(stem), conflictMark.Match(stem); got != want {
+			t.Fatalf("%q: %v, want %v", stem, got, want)
+		}
+	})
+}

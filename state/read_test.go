@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -220,6 +221,28 @@ func TestBehind(t *testing.T) {
 	} {
 		if got := (Prompt{raw: c.raw}).Behind(c.lines); got != c.want {
 			t.Errorf("%q behind %d lines: %q, want %q", c.raw, c.lines, got, c.want)
+		}
+	}
+}
+
+// Who only looks waits for no disk.
+func TestLookingSyncsNothing(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "x.prompt", "hi")
+	put(t, dir, "x.md.url", released(chatA, ownerA).String())
+	for owner, want := range map[string]bool{ownerA: true, "": false} {
+		f := &faults{}
+		d := open(t, dir, owner, WithStep(f.step))
+		p, err := d.ReadPrompt("x")
+		if must(t, err); p.Text != "hi" {
+			t.Error(p)
+		}
+		m, err := d.Believe("x")
+		if must(t, err); m.Address != chatA {
+			t.Error(m)
+		}
+		if got := slices.Contains(f.names, StepBelieve) && slices.Contains(f.names, StepFolder); got != want {
+			t.Errorf("owner %q: steps %v", owner, f.names)
 		}
 	}
 }

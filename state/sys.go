@@ -33,13 +33,14 @@ const (
 	StepFolder  = "folder"  // fsync of the folder
 	StepUnlink  = "unlink"  // unlinkat: a temporary or a control file
 	StepList    = "list"    // getdents
+	StepStamp   = "stamp"   // fstat, fstatfs: did the folder change
 )
 
 // Steps lists all of them.
 var Steps = []string{
 	StepLook, StepOpen, StepRead, StepBelieve, StepTemp, StepReserve, StepWrite, StepSync, StepClose,
 	StepLink, StepLinked, StepMove, StepMoved, StepCreate, StepRename, StepRenamed, StepFolder,
-	StepUnlink, StepList,
+	StepUnlink, StepList, StepStamp,
 }
 
 // do takes a named step.
@@ -155,6 +156,14 @@ func (d *Dir) temp() (name string, f *os.File, err error) {
 	name = ".watcher-" + d.owner + "-" + hex.EncodeToString(random[:]) + ".tmp"
 	f, err = d.openat(StepTemp, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
 	return name, f, err
+}
+
+// believe makes a file that was found durable, before anything is built on it.
+func (d *Dir) believe(f *os.File) error {
+	if d.looksOnly() {
+		return nil
+	}
+	return d.do(StepBelieve, f.Sync)
 }
 
 func (d *Dir) link(old, new string) error {
