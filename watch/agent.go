@@ -20,7 +20,7 @@ type Agent struct {
 
 	mu    sync.Mutex
 	live  chan struct{}       // open while a loop runs, nil before the first
-	dirty map[string]struct{} // folders to look at again; "" means all
+	dirty map[string]stir     // folders to look at again; "" means all
 	poked map[string]struct{} // addresses to read at once
 	retry bool                // forget every pause
 }
@@ -35,7 +35,7 @@ func New(cfg Config) (*Agent, error) {
 		asks:    make(chan *ask),
 		kick:    make(chan struct{}, 1),
 		surveys: make(chan chan<- Survey),
-		dirty:   map[string]struct{}{},
+		dirty:   map[string]stir{},
 		poked:   map[string]struct{}{},
 	}, nil
 }
@@ -78,12 +78,28 @@ func (a *Agent) running() bool {
 }
 
 // Kick makes a running agent look at all its folders again.
-func (a *Agent) Kick() { a.look("") }
+func (a *Agent) Kick() { a.look("", "") }
 
-// look marks one folder ("" for all) as changed. It never blocks.
-func (a *Agent) look(dir string) {
+// stir is the names in a folder that something happened to; nil means that all
+// of it has to be looked at.
+type stir map[string]struct{}
+
+// mostFiles is how many files of one folder are looked at one by one.
+const mostFiles = 64
+
+// look marks one folder ("" for all) as changed, or one file in it. It never
+// blocks.
+func (a *Agent) look(dir, file string) {
 	a.mu.Lock()
-	a.dirty[dir] = struct{}{}
+	list, known := a.dirty[dir]
+	switch {
+	case file == "" || known && (list == nil || len(list) >= mostFiles):
+		a.dirty[dir] = nil
+	case !known:
+		a.dirty[dir] = stir{file: {}}
+	default:
+		list[file] = struct{}{}
+	}
 	a.mu.Unlock()
 	a.wake()
 }
@@ -186,10 +202,10 @@ func (a *Agent) request(ctx context.Context, file string, stay, wait bool) (Resu
 }
 
 // take empties what the callers of Kick, Poke and Resume left.
-func (a *Agent) take() (dirty, poked map[string]struct{}, retry bool) {
+func (a *Agent) take() (dirty map[string]stir, poked map[string]struct{}, retry bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	dirty, poked, retry = a.dirty, a.poked, a.retry
-	a.dirty, a.poked, a.retry = map[string]struct{}{}, map[string]struct{}{}, false
+	a.dirty, a.poked, a.retry = map[string]stir{}, map[string]struct{}{}, false
 	return dirty, poked, retry
 }

@@ -52,8 +52,10 @@ type Config struct {
 	MaxChars int // characters (Unicode code points) of the longest prompt that is sent; 0: no limit
 
 	// Events opens the source of file events; nil means fsnotify. Events only
-	// make the agent look sooner: without any, all still works by rescans.
-	Events func(kick func(dir string)) (Source, error)
+	// make the agent look sooner: without any, all still works by rescans. The
+	// source kicks with a folder, "" for all, and with the name of a job's file
+	// in it where a look at that job will do, else "".
+	Events func(kick func(dir, file string)) (Source, error)
 	// Progress, if set, hears about every send and read. It must not block.
 	Progress func(Progress)
 	// Pause is the one to begin with: an earlier run of the program, on the

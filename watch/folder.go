@@ -55,21 +55,34 @@ func (f *folder) due() time.Time {
 	return f.scanned.Add(max(10*f.cost, 5*time.Millisecond))
 }
 
-// scanDue looks at every folder that is due.
+// scanDue looks at every folder that is due, in a fixed order.
 func (l *loop) scanDue(now time.Time) {
-	for _, path := range l.paths() {
+	for _, path := range l.dueFolders(now) {
 		// A scan may have dropped subfolders that are still in the list.
-		if f := l.folders[path]; f != nil && !f.due().After(now) {
+		if f := l.folders[path]; f != nil {
 			l.scan(f)
 		}
 	}
 }
 
-// paths lists the folders in a fixed order.
-func (l *loop) paths() []string {
-	list := make([]string, 0, len(l.folders))
-	for path := range l.folders {
-		list = append(list, path)
+// dueFolders lists the folders that are due. When one's rescan is, the others
+// whose rescan comes soon go with it: a thousand folders wake the program as
+// often as one does.
+func (l *loop) dueFolders(now time.Time) (list []string) {
+	round := false
+	for path, f := range l.folders {
+		if !f.due().After(now) {
+			list = append(list, path)
+			round = round || !f.scanAt.After(now)
+		}
+	}
+	if round {
+		soon := now.Add(l.cfg.Rescan / 4) // what jitter puts between them
+		for path, f := range l.folders {
+			if !f.dirty && f.due().After(now) && !f.scanAt.After(soon) {
+				list = append(list, path)
+			}
+		}
 	}
 	slices.Sort(list)
 	return list

@@ -156,7 +156,7 @@ func (j *job) later(now time.Time, why string) {
 }
 
 const (
-	firstLook = 10 * time.Millisecond
+	firstLook = time.Millisecond
 	lastLook  = 30 * time.Second
 )
 

@@ -78,7 +78,7 @@ func TestLiveNewFoldersAreNotMissed(t *testing.T) {
 func TestLiveWithoutEvents(t *testing.T) {
 	r := live(t)
 	var asked atomic.Int32
-	r.cfg.Events = func(func(string)) (watch.Source, error) {
+	r.cfg.Events = func(func(_, _ string)) (watch.Source, error) {
 		asked.Add(1)
 		return nil, errors.New("too many open files")
 	}
@@ -97,15 +97,15 @@ func TestLiveWithoutEvents(t *testing.T) {
 // An overflow, or any error of the source, is one kick for all folders.
 func TestLiveKickFindsAll(t *testing.T) {
 	r := live(t)
-	kick := make(chan func(string), 1)
-	r.cfg.Events = func(k func(string)) (watch.Source, error) {
+	kick := make(chan func(dir, file string), 1)
+	r.cfg.Events = func(k func(dir, file string)) (watch.Source, error) {
 		kick <- k
 		return watchtest.NoEvents(k)
 	}
 	r.running()
 	lost := <-kick
 	r.write("a.prompt", "hello")
-	r.eventually("the answer", func() bool { lost(""); return r.has("a.md") })
+	r.eventually("the answer", func() bool { lost("", ""); return r.has("a.md") })
 	r.answered("a", "hello")
 }
 

@@ -157,12 +157,12 @@ func (l *loop) kicked() {
 			f.dirty = true
 		}
 	}
-	for dir := range dirty {
+	now := time.Now()
+	for dir, files := range dirty {
 		if f := l.folders[dir]; f != nil {
-			f.dirty = true
+			l.stirred(f, files, now)
 		}
 	}
-	now := time.Now()
 	for _, f := range l.folders {
 		if retry {
 			f.brake.end()

@@ -28,7 +28,7 @@ func (l *loop) finish(r report) {
 	if !known {
 		return // its folder went away, or the job did
 	}
-	files, err := j.folder.dir.Lookup(j.name)
+	files, lost, err := j.folder.dir.Look(j.name) // which remembers its marker
 	if err != nil {
 		l.line(zerolog.WarnLevel, j).AnErr("err", err).Msg("cannot look at the job")
 		files, j.folder.dirty = j.files, true
@@ -36,8 +36,8 @@ func (l *loop) finish(r report) {
 			files = files.With(state.KindMarker) // it was made, whatever can be seen now
 		}
 	}
-	if r.order.verb == send && r.marker != nil {
-		j.folder.dirty = true // a scan has to see the marker, or its loss goes unnoticed
+	if lost {
+		j.folder.lost[j.name], j.folder.dirty = now, true
 	}
 	l.update(j, files, now, &r)
 	j.unseen = err

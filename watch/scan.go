@@ -49,6 +49,58 @@ func (l *loop) see(f *folder, name state.Name, files state.Files, now time.Time)
 	l.update(j, files, now, nil)
 }
 
+// stirred takes in the events of a folder: the files that something happened
+// to, or nil when nobody knows to which.
+func (l *loop) stirred(f *folder, list stir, now time.Time) {
+	if list == nil || !f.listed || f.dir == nil || f.scanned.IsZero() || !f.dir.Same() {
+		f.dirty = true
+		return
+	}
+	for file := range list {
+		l.glance(f, file, now)
+	}
+}
+
+// glance takes in one file's job, without a look at the whole folder: that may
+// hold a million.
+func (l *loop) glance(f *folder, file string, now time.Time) {
+	name, _, ok := state.Parse(file)
+	j := f.jobs[name]
+	if !ok || j != nil && l.busy(j) {
+		return // looked at when its order is done
+	}
+	files, lost, err := f.dir.Look(name)
+	l.looks++ // others may wait for this one
+	switch {
+	case err != nil:
+		f.dirty = true // the scan says what is wrong
+		return
+	case lost:
+		f.lost[name] = now
+		f.dirty = true // others may be lost, too
+	case j == nil && !concern(files):
+		return
+	}
+	if j == nil {
+		j = l.add(f, name, now)
+	}
+	l.update(j, files, now, nil)
+	if j.phase() == state.New && !j.glancedAt.IsZero() && j.unsettled != "" {
+		j.lookAt = now // a change counts from now, not from the next look
+	}
+}
+
+// concern reports whether files that nobody knew of are a job to look after.
+func concern(f state.Files) bool {
+	switch f.Phase() {
+	case state.Absent:
+		return false
+	case state.Done:
+		return f.Has(state.KindRetry) || f.Has(state.KindCancel)
+	}
+	return true
+}
+
 // held reports whether the folder's watcher.hold is there. Where that cannot
 // be seen, nothing is sent either.
 func held(dir *state.Dir) bool {

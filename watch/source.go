@@ -27,13 +27,14 @@ type Source interface {
 // notify is the source made of fsnotify.
 type notify struct {
 	watcher *fsnotify.Watcher
-	kick    func(dir string)
+	kick    func(dir, file string)
 	done    sync.WaitGroup
 }
 
-// openNotify starts fsnotify. Every event calls kick with its folder; an
-// overflow, or any other error, with "": all of them.
-func openNotify(kick func(dir string)) (Source, error) {
+// openNotify starts fsnotify. Every event calls kick with its folder, and with
+// the file where a look at that alone will do; an overflow, or any other error,
+// with "": all folders.
+func openNotify(kick func(dir, file string)) (Source, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, limit(err)
@@ -52,10 +53,7 @@ func (n *notify) listen() {
 			case !ok:
 				events = nil
 			case concerns(e):
-				n.kick(filepath.Dir(e.Name))
-				if e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-					n.kick(e.Name) // it may be a watched folder itself
-				}
+				n.tell(e)
 			}
 		case _, ok := <-errs:
 			if !ok {
@@ -63,8 +61,23 @@ func (n *notify) listen() {
 				continue
 			}
 			// What was lost nobody knows; the folders do.
-			n.kick("")
+			n.kick("", "")
 		}
+	}
+}
+
+// tell passes an event on. A name that goes may take others along, or be a
+// watched folder itself; one that comes, or is written, concerns its job alone.
+func (n *notify) tell(e fsnotify.Event) {
+	dir, base := filepath.Split(e.Name)
+	dir = filepath.Clean(dir)
+	gone := e.Op&(fsnotify.Remove|fsnotify.Rename) != 0
+	if _, _, ours := state.Parse(base); !ours || gone {
+		base = ""
+	}
+	n.kick(dir, base)
+	if gone {
+		n.kick(e.Name, "")
 	}
 }
 

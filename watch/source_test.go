@@ -13,19 +13,21 @@ import (
 )
 
 // kicks collects what a source says.
-type kicks chan string
+type kicks chan kicked
 
-func (k kicks) kick(dir string) { k <- dir }
+type kicked struct{ dir, file string }
 
-// wait returns when the folder was named.
-func (k kicks) wait(t *testing.T, dir string) {
+func (k kicks) kick(dir, file string) { k <- kicked{dir, file} }
+
+// wait returns when the folder was named, with or without a file.
+func (k kicks) wait(t *testing.T, dir string) (file string) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
 	for {
 		select {
 		case got := <-k:
-			if got == dir {
-				return
+			if got.dir == dir {
+				return got.file
 			}
 		case <-deadline:
 			t.Fatalf("no event for %s", dir)
@@ -53,24 +55,28 @@ func TestNotifySeesEachWayIn(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, c := range []struct {
 		name string
+		file string // that is named; "" for a look at the whole folder
 		do   func() error
 	}{
-		{"write", func() error { return os.WriteFile(path("a.prompt"), []byte("x"), 0o666) }},
-		{"rename in", func() error {
+		{"write", "a.prompt", func() error { return os.WriteFile(path("a.prompt"), []byte("x"), 0o666) }},
+		{"rename in", "b.prompt", func() error {
 			if err := os.WriteFile(filepath.Join(other, "b"), nil, 0o666); err != nil {
 				return err
 			}
 			return os.Rename(filepath.Join(other, "b"), path("b.prompt"))
 		}},
-		{"link", func() error { return os.Link(path("b.prompt"), path("c.prompt")) }},
-		{"chmod", func() error { return os.Chmod(path("a.prompt"), 0o600) }},
-		{"folder", func() error { return os.Mkdir(path("sub"), 0o777) }},
-		{"remove", func() error { return os.Remove(path("a.prompt")) }},
+		{"link", "c.prompt", func() error { return os.Link(path("b.prompt"), path("c.prompt")) }},
+		{"chmod", "a.prompt", func() error { return os.Chmod(path("a.prompt"), 0o600) }},
+		{"folder", "", func() error { return os.Mkdir(path("sub"), 0o777) }},
+		{"remove", "", func() error { return os.Remove(path("a.prompt")) }},
 	} {
 		if err := c.do(); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		k.wait(t, dir)
+		if file := k.wait(t, dir); file != c.file {
+			t.Errorf("%s: named %q, want %q", c.name, file, c.file)
+		}
+		time.Sleep(time.Millisecond) // the rest of a write's events
 		for len(k) > 0 {
 			<-k
 		}
