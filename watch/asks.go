@@ -58,7 +58,7 @@ func (l *loop) accept(k *ask) {
 		k.reply <- reply{unseen(k.file, err, l.cfg.Poll), nil}
 		return
 	}
-	l.asks = append(l.asks, k)
+	l.enlist(k)
 	k.unsent = j.phase() == state.New
 	switch {
 	case k.unsent && j.unsettled != "":
@@ -105,17 +105,47 @@ func (l *loop) find(k *ask, now time.Time) (*job, error) {
 		}
 		return nil, err
 	}
-	l.asks = append(l.asks, k) // so that a finished job stays for its answer
+	l.waiting[k.subject()]++ // so that a finished job stays for its answer
 	l.update(j, files, now, nil)
-	l.asks = l.asks[:len(l.asks)-1]
+	l.leave(k)
 	return j, nil
+}
+
+// subject is the job that a request is about.
+type subject struct {
+	dir  string
+	name state.Name
+}
+
+func (k *ask) subject() subject { return subject{k.dir, k.name} }
+
+// acceptAll takes up a request and all that wait behind it: a call about ten
+// thousand files is one turn.
+func (l *loop) acceptAll(k *ask) {
+	for more := true; more; {
+		l.accept(k)
+		select {
+		case k = <-l.Agent.asks:
+		default:
+			more = false
+		}
+	}
+}
+
+func (l *loop) enlist(k *ask) {
+	l.asks = append(l.asks, k)
+	l.waiting[k.subject()]++
+}
+
+func (l *loop) leave(k *ask) {
+	if l.waiting[k.subject()]--; l.waiting[k.subject()] == 0 {
+		delete(l.waiting, k.subject())
+	}
 }
 
 // asked reports whether a request waits for the job.
 func (l *loop) asked(j *job) bool {
-	return slices.ContainsFunc(l.asks, func(k *ask) bool {
-		return k.name == j.name && k.dir == j.folder.path
-	})
+	return len(l.waiting) > 0 && l.waiting[subject{j.folder.path, j.name}] > 0
 }
 
 // tidy forgets what was only there for a request: above all, a prompt in a
@@ -146,6 +176,7 @@ func (l *loop) answerAll(now time.Time) {
 			return false
 		}
 		k.reply <- reply{r, err}
+		l.leave(k)
 		return true
 	})
 }

@@ -17,6 +17,7 @@ type loop struct {
 	log       zerolog.Logger
 	folders   map[string]*folder // by path
 	asks      []*ask             // open requests
+	waiting   map[subject]int    // how many of them are about a job
 	brake     brake              // the queue's pause
 	needsSend bool               // only a send that works can end it
 	lines     throttle
@@ -42,7 +43,7 @@ type loop struct {
 }
 
 func newLoop(a *Agent, roots []string) *loop {
-	l := &loop{Agent: a, log: a.cfg.Log, folders: map[string]*folder{},
+	l := &loop{Agent: a, log: a.cfg.Log, folders: map[string]*folder{}, waiting: map[subject]int{},
 		orders: make(chan order), reports: make(chan report, 1)}
 	l.brake.Pause = a.cfg.Pause
 	now := time.Now()
@@ -70,7 +71,7 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.kick:
 			l.kicked()
 		case k := <-l.Agent.asks:
-			l.accept(k)
+			l.acceptAll(k)
 		case r := <-l.reports:
 			l.finish(r)
 		case answer := <-l.surveys:
