@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -60,6 +62,7 @@ type folderStatus struct {
 	Failed int    `json:"failed"`
 	Hold   bool   `json:"hold,omitempty"`   // watcher.hold is there
 	Paused string `json:"paused,omitempty"` // why this folder alone is paused: its markers vanished
+	Settle string `json:"settle,omitempty"` // why its prompts have to rest for longer than --settle
 	Error  string `json:"error,omitempty"`  // it can't be read
 }
 
@@ -131,6 +134,7 @@ type surveyor struct {
 	report *statusReport
 	owners []string
 	config watch.Config
+	at     *folderStatus // the folder that is looked at
 }
 
 func (s *surveyor) folder(path string) {
@@ -147,6 +151,7 @@ func (s *surveyor) folder(path string) {
 		return
 	}
 	f.Done, f.Hold, f.Paused = list.Done, list.Hold, pausedAlone(dir)
+	s.at = &f
 	names := make([]state.Name, 0, len(list.Jobs))
 	for name := range list.Jobs {
 		names = append(names, name)
@@ -248,7 +253,7 @@ func (s *surveyor) whyNot(j *jobStatus, dir *state.Dir, name state.Name, list st
 	if list.Hold {
 		return "waiting: the folder is held by its watcher.hold"
 	}
-	if pausedAlone(dir) != "" {
+	if s.at.Paused != "" {
 		return "waiting: the folder is paused (" + watch.ClassKeysGone + ")"
 	}
 	if s.set.ready && !files.Has(state.KindReady) {
@@ -266,8 +271,12 @@ func (s *surveyor) whyNot(j *jobStatus, dir *state.Dir, name state.Name, list st
 // unreadable says why a prompt's text can't be taken now, or what its options
 // make it wait for; "" when it can be sent.
 func (s *surveyor) unreadable(j *jobStatus, dir *state.Dir, name state.Name) string {
-	if open, known, err := dir.Writers(name); err == nil && known && open {
+	open, known, err := dir.Writers(name)
+	switch {
+	case err == nil && known && open:
 		return "waiting: still being written"
+	case err == nil && !known && s.at.Settle == "" && s.set.settle < s.config.LeaselessSettle:
+		s.at.Settle = whyLonger(dir, name, s.config.LeaselessSettle)
 	}
 	var invalid *state.InvalidError
 	p, err := watch.ReadPrompt(dir, name, s.set.plain())
@@ -291,6 +300,29 @@ func (s *surveyor) unreadable(j *jobStatus, dir *state.Dir, name state.Name) str
 		return "waiting: " + wait
 	}
 	return ""
+}
+
+// whyLonger says why the prompts of a folder have to rest for so long: nothing
+// tells whether one is still being written.
+func whyLonger(dir *state.Dir, name state.Name, settle time.Duration) string {
+	file := filepath.Join(dir.Path(), name.File(state.KindPrompt))
+	kind, _ := fileSystem(file) // through a link
+	why := fmt.Sprintf("the file system of %s (%s) does not tell who writes a file", name.File(state.KindPrompt), kind)
+	info, err := os.Stat(file)
+	switch {
+	case isNetwork(kind):
+		why = fmt.Sprintf("on a network's file system (%s) nobody sees who writes a file", kind)
+	case err == nil && os.Geteuid() != 0 && owner(info) != os.Geteuid():
+		why = name.File(state.KindPrompt) + " is another user's, and only its owner may ask who writes it"
+	}
+	return fmt.Sprintf("prompts have to rest for %v, since %s", settle, why)
+}
+
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
 }
 
 // sent says what a marker says.
@@ -369,6 +401,9 @@ func (a *app) printStatus(r statusReport, asked []string) error {
 		fmt.Fprintf(&b, "%s: %d done, %d sent, %d new, %d failed", f.Path, f.Done, f.Sent, f.New, f.Failed)
 		if f.Hold {
 			b.WriteString("; held by watcher.hold")
+		}
+		if f.Settle != "" {
+			b.WriteString("; " + f.Settle)
 		}
 		if f.Error != "" {
 			fmt.Fprintf(&b, "; cannot be read: %s", f.Error)
