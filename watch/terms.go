@@ -37,7 +37,7 @@ func (c *Config) Outlook(dir *state.Dir, name state.Name, p Prompt, owns func(by
 		return t.theirs("somebody else"), time.Time{}, ""
 	}
 	if other := sentIn(dir.Path(), name, t.chat); other != "" {
-		return answeringFor(string(other)), time.Time{}, ""
+		return answeringFor("", string(other)), time.Time{}, ""
 	}
 	return "", time.Time{}, ""
 }

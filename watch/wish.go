@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 
 	"watcher/state"
@@ -126,20 +127,22 @@ func (l *loop) settleEnclosed(j *job, now time.Time) {
 // may be one that a program before this left elsewhere.
 func (l *loop) answering(j *job, address string) string {
 	if other := l.jobIn(address, j); other != nil {
-		return answeringFor(other.label())
+		return answeringFor(j.folder.path, other.label())
 	}
 	if file, open := l.chats[address]; open && l.fosterAt(file, address, time.Now()) {
-		return answeringFor(file)
+		return answeringFor(j.folder.path, strings.TrimSuffix(file, ".prompt"))
 	}
 	if !j.folder.listed {
 		if name := sentIn(j.folder.path, j.name, address); name != "" {
-			return answeringFor(string(name))
+			return answeringFor("", string(name))
 		}
 	}
 	return ""
 }
 
-func answeringFor(other string) string {
+// answeringFor names a job of the same folder without the folder.
+func answeringFor(folder, other string) string {
+	other = strings.TrimPrefix(other, folder+"/")
 	return "waits for " + other + ", which is being answered in the same chat"
 }
 

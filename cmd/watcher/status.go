@@ -297,7 +297,7 @@ func (s *surveyor) unreadable(j *jobStatus, dir *state.Dir, name state.Name) str
 	case never != "":
 		return "cannot be sent: " + never
 	case wait != "":
-		return "waiting: " + wait
+		return strings.Replace("waiting: "+wait, "waiting: waits for", "waits for", 1)
 	}
 	return ""
 }
