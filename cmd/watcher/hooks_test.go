@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"watcher/state"
 	"watcher/watch"
 )
 
@@ -444,4 +445,60 @@ func TestDueIsWhole(t *testing.T) {
 	if got := readDue(dir); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestHooksOverKills kills the daemon around the moment at which the answer
+// becomes visible: its hook has run when all is done, whatever came first.
+func TestHooksOverKills(t *testing.T) {
+	t.Parallel()
+	moments := []string{"link:2", "linked:2", "folder:3"}
+	if *every {
+		moments = nil
+		for _, step := range state.Steps {
+			for n := range 12 {
+				moments = append(moments, fmt.Sprintf("%s:%d", step, n+1))
+			}
+		}
+	}
+	for _, moment := range moments {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			in := newIntake(t, fastDir(t))
+			ran := filepath.Join(in.home, "ran")
+			hook := fmt.Sprintf(`WATCHER_ON_DONE=sh -c 'test -s "$WATCHER_MD" && echo "$WATCHER_JOB" >> "$0"' '%s'`, ran)
+			text := in.text("a", 1, 1)
+			in.write("a.prompt", text)
+			in.launch(hook, "WATCHER_GRACE=100ms", "WATCHER_TEST_DIE_AT=state:"+moment)
+			ended := make(chan error, 1)
+			go func() { ended <- in.cmd.Wait() }()
+			hooked := func() bool { b, _ := os.ReadFile(ran); return strings.Contains(string(b), in.path("a")+"\n") }
+			select {
+			case <-ended:
+			case <-until(func() bool { return in.has("a.md") && hooked() }): // that moment never came
+				_ = in.cmd.Process.Kill()
+				<-ended
+			}
+			killed := hooked()
+			in.start(hook, "WATCHER_GRACE=100ms")
+			in.answered("a", text)
+			in.until("its hook has run", hooked)
+			in.until("nothing is due", func() bool { return len(readDue(hooksDir(filepath.Join(in.home, "profile")))) == 0 })
+			in.stop()
+			if !*every && killed {
+				t.Error("the daemon was not killed before the hook ran")
+			}
+		})
+	}
+}
+
+// until closes what it returns when something is so, or after two minutes.
+func until(done func() bool) <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		for end := time.Now().Add(2 * time.Minute); !done() && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	return c
 }
