@@ -29,6 +29,7 @@ func TestParseHook(t *testing.T) {
 		`sh -c 'cat "$1"' - {md}`:             `sh|-c|cat "$1"|-|{md}`,
 		`sh -c 'x=${HOME}; echo {a,b}'`:       `sh|-c|x=${HOME}; echo {a,b}`,
 		"wc -c {md}":                          "wc|-c|{md}",
+		`sh -c "echo \"$WATCHER_REASON\" | mail -s \"watcher: $WATCHER_CLASS\" me"`: `sh|-c|echo "$WATCHER_REASON" | mail -s "watcher: $WATCHER_CLASS" me`,
 	} {
 		h, err := parseHook(hookDone, text)
 		if err != nil || strings.Join(h.words, "|") != want {

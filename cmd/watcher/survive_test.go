@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,4 +102,41 @@ func onTerminal(in *intake, cmd *exec.Cmd) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	in.terminal = master
+}
+
+// TestBareSurroundings is the whole program, browser and all, as cron's @reboot
+// may start it: no home, no terminal, no streams, and hardly a PATH.
+func TestBareSurroundings(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	text := strings.TrimSpace(d.unique("From nowhere, at %d", time.Now().UnixNano()))
+	d.drop("job", text)
+	r := &daemon{desk: d, cmd: d.command(nil, "run", d.dir), out: &syncBuffer{}}
+	r.cmd.Args = append([]string{"sh", "-c", `exec "$@" <&- >&- 2>&-`, "sh", r.cmd.Path}, r.cmd.Args[1:]...)
+	r.cmd.Path = "/bin/sh"
+	r.cmd.Dir = "/"
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	bare := []string{"PATH=/usr/bin:/bin"}
+	for _, v := range r.cmd.Env {
+		if strings.HasPrefix(v, "WATCHER_") {
+			bare = append(bare, v)
+		}
+	}
+	r.cmd.Env = bare
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if r.cmd.ProcessState == nil {
+			_ = r.cmd.Process.Kill()
+			_ = r.cmd.Wait()
+		}
+	})
+	r.until("the answer", func() bool { return d.exists("job.md") })
+	d.once(text)
+	d.answered("job", text)
+	if code := r.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+	d.tidy()
 }
