@@ -22,6 +22,7 @@ type terms struct {
 	by    string           // the owner of that chat; "" where nobody knows
 	from  string           // the job that it was learned from, for messages
 	files []state.Identity // of what is attached
+	soon  bool             // it waits for a file that is there already, and on its way
 }
 
 // Outlook says why a new prompt cannot be sent yet, for all that its options
@@ -52,7 +53,7 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time)
 	if t.bad != "" {
 		return t
 	}
-	files, bad, missing := c.enclosed(dir, o.Attach)
+	files, bad, missing, soon := c.enclosed(dir, o.Attach)
 	switch {
 	case bad != "":
 		return terms{bad: bad}
@@ -61,7 +62,7 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time)
 	case o.Engine == frontmatter.EngineRouter:
 		return terms{wait: reasonRouter}
 	case missing != "":
-		return terms{wait: missing}
+		return terms{wait: missing, soon: soon}
 	}
 	t.files = files
 	return t
@@ -235,7 +236,7 @@ func (t terms) theirs(owner string) string {
 }
 
 // enclosed looks at the files that go with a prompt.
-func (c *Config) enclosed(dir *state.Dir, paths []string) (ids []state.Identity, bad, missing string) {
+func (c *Config) enclosed(dir *state.Dir, paths []string) (ids []state.Identity, bad, missing string, soon bool) {
 	for _, path := range paths {
 		id, err := dir.IdentifyBeneath(path)
 		switch {
@@ -243,22 +244,23 @@ func (c *Config) enclosed(dir *state.Dir, paths []string) (ids []state.Identity,
 			missing = firstOf(missing, fmt.Sprintf("waits for its attachment %q, which is not there", path))
 			continue
 		case errors.Is(err, state.ErrOutside), errors.Is(err, state.ErrNotRegular):
-			return nil, fmt.Sprintf("attach: %v", err), ""
+			return nil, fmt.Sprintf("attach: %v", err), "", false
 		case err != nil:
 			missing = firstOf(missing, fmt.Sprintf("waits for its attachment: %v", err))
 			continue
 		case id.Size == 0:
 			missing = firstOf(missing, fmt.Sprintf("waits for its attachment %q, which is empty so far", path))
+			soon = true
 			continue
 		}
 		if c.CheckFile != nil {
 			if err := c.CheckFile(filepath.Base(path), id.Size); err != nil {
-				return nil, fmt.Sprintf("attach: %q: %v", path, err), ""
+				return nil, fmt.Sprintf("attach: %q: %v", path, err), "", false
 			}
 		}
 		ids = append(ids, id)
 	}
-	return ids, "", missing
+	return ids, "", missing, soon
 }
 
 func firstOf(a, b string) string {

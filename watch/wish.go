@@ -19,6 +19,7 @@ type wish struct {
 	prompt Prompt
 	terms  terms
 	seen   int // the loop's looks when the terms were made
+	since  time.Time
 
 	enclosed   []state.Identity // what is attached, at its first look
 	enclosedAt time.Time
@@ -49,7 +50,7 @@ func (l *loop) awaits(j *job, now time.Time) (why string, until time.Time) {
 // readWish reads the options. What cannot be read now, or is bad, is the
 // courier's to tell.
 func (l *loop) readWish(j *job) wish {
-	w := wish{of: j.glance.prompt, read: true, plain: true}
+	w := wish{of: j.glance.prompt, read: true, plain: true, since: time.Now()}
 	if l.cfg.PlainText || !mayHaveOptions(j.folder.dir, j.name) {
 		return w
 	}
@@ -81,6 +82,9 @@ func (l *loop) consider(j *job, now time.Time) {
 	w.seen, w.settling = l.looks, false
 	w.terms = l.cfg.terms(j.folder.dir, j.name, w.prompt, now)
 	t := &w.terms
+	if t.soon {
+		t.until = w.lookAgain(now) // no event tells of what is written into it
+	}
 	if t.bad != "" || t.wait != "" {
 		return
 	}
@@ -114,13 +118,19 @@ func (l *loop) settleEnclosed(j *job, now time.Time) {
 			settle = max(settle, l.cfg.LeaselessSettle)
 		}
 		if w.terms.wait != "" {
-			w.terms.until = now.Add(lastLook)
+			w.terms.until = w.lookAgain(now)
 			return
 		}
 	}
 	if at := w.enclosedAt.Add(settle); now.Before(at) {
 		w.terms.wait, w.terms.until, w.settling = "its attachments are still changing", at, true
 	}
+}
+
+// lookAgain is when to look again at a file that is being written: often at
+// first, then ever less.
+func (w *wish) lookAgain(now time.Time) time.Time {
+	return now.Add(min(max(now.Sub(w.since)/2, firstLook), lastLook))
 }
 
 // answering names the job that the chat is being answered for; "" for none. It
