@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,21 +333,38 @@ func TestCancelInASharedChat(t *testing.T) {
 		})
 		r.write("intro.prompt", "first")
 		r.follower("b", "intro", "second")
+		chat := &forgetful{Fake: r.chat}
+		r.cfg.Chat = chat
 		r.running()
-		pass(2 * time.Minute)
-		// As if the parent were not finished.
-		r.chat.Break("read", fault(watch.ClassSiteChanged, false))
+		pass(5 * time.Minute)
+		if !r.has("b.md.url") || r.has("b.md") {
+			t.Fatalf("b must be open\n%s", r.log)
+		}
+		chat.forgets.Store(true)
 		r.remove("intro.md")
 		r.write("intro.prompt.cancel", "")
-		pass(time.Minute)
+		pass(5 * time.Minute)
 		r.failed("intro", watch.ClassCancelled)
 		if n := r.chat.Calls("stop"); n != 0 {
 			t.Errorf("the site was asked to stop %d times", n)
 		}
-		r.chat.Break("read", nil)
 		pass(30 * time.Minute)
 		r.follows("b", "second", "intro", "first")
 	})
+}
+
+// forgetful is a chat that shows the first answer as unfinished, if it forgets.
+type forgetful struct {
+	*watchtest.Fake
+	forgets atomic.Bool
+}
+
+func (f *forgetful) Read(ctx context.Context, address, message, after string) (watch.Turn, error) {
+	turn, err := f.Fake.Read(ctx, address, message, after)
+	if after == "" && f.forgets.Load() {
+		turn.Done, turn.Text = false, turn.Text[:1]
+	}
+	return turn, err
 }
 
 // TestEmptyMarkerOfAFollower: the chat of somebody else that begins with its
