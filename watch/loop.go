@@ -38,8 +38,9 @@ type loop struct {
 	sought   map[string]bool   // of those: looked for already
 	row      int               // altered sends in a row
 	lastRead bool              // the last order was a read
-	looks    int               // at jobs' files, so far: what was thought of them before is old
-	ready    bool              // EventScanned was told
+	lore     lore
+	looks    int  // at jobs' files, so far: what was thought of them before is old
+	ready    bool // EventScanned was told
 }
 
 func newLoop(a *Agent, roots []string) *loop {

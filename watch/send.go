@@ -90,7 +90,7 @@ func (c *courier) ready(r *report) (p Prompt, t terms, ok bool) {
 		c.fail(r, t, p.Whole, nil, "")
 		return p, terms{}, false
 	}
-	t = c.cfg.terms(o.dir, o.name, p, time.Now())
+	t = c.cfg.terms(o.dir, o.name, p, time.Now(), nil)
 	switch {
 	case t.bad != "":
 		c.fail(r, jobTrouble(ClassInvalid, t.bad+"; nothing was sent"), p.Whole, nil, "")
@@ -255,7 +255,7 @@ func (e *envelope) look() error {
 	if why := e.uploaded(e.order, p); why != "" {
 		return fmt.Errorf("%w: %s", errRecall, why)
 	}
-	if t := e.cfg.terms(dir, name, p, time.Now()); t.bad+t.wait != "" || t.chat != e.terms.chat || !slices.Equal(t.files, e.terms.files) {
+	if t := e.cfg.terms(dir, name, p, time.Now(), nil); t.bad+t.wait != "" || t.chat != e.terms.chat || !slices.Equal(t.files, e.terms.files) {
 		return fmt.Errorf("%w: what its options speak of is not as it was; %s", errRecall, t.bad+t.wait)
 	}
 	// A file's time can stand still for two seconds (vfat). So this comes after

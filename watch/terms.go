@@ -28,28 +28,33 @@ type terms struct {
 // Outlook says why a new prompt cannot be sent yet, for all that its options
 // and the files say: "" when nothing is in the way. until is when that ends by
 // itself, if a time is what it waits for. never says that it can never be sent.
-// owns says whether an owner's id in a marker is the caller's; nil: not known.
-func (c *Config) Outlook(dir *state.Dir, name state.Name, p Prompt, owns func(by string) bool, now time.Time) (wait string, until time.Time, never string) {
-	t := c.terms(dir, name, p, now)
+// owns says whether an owner's id in a marker is the caller's, answering which
+// job waits for its answer in a chat; nil: not known.
+func (c *Config) Outlook(dir *state.Dir, name state.Name, p Prompt, owns func(by string) bool, answering func(address string) string,
+	now time.Time) (wait string, until time.Time, never string) {
+	t := c.terms(dir, name, p, now, nil)
 	if t.bad != "" || t.wait != "" || t.chat == "" {
 		return t.wait, t.until, t.bad
 	}
 	if owns != nil && t.by != "" && !owns(t.by) {
 		return t.theirs("somebody else"), time.Time{}, ""
 	}
-	if other := sentIn(dir.Path(), name, t.chat); other != "" {
-		return answeringFor("", string(other)), time.Time{}, ""
+	if answering != nil {
+		if other := answering(t.chat); other != "" {
+			return answeringFor("", other), time.Time{}, ""
+		}
 	}
 	return "", time.Time{}, ""
 }
 
-// terms looks at all that the options speak of. It only reads.
-func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time) terms {
+// terms looks at all that the options speak of. It only reads. What known has of
+// a parent is not looked at again; nil: all is.
+func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time, known parents) terms {
 	o := p.Options
 	if p.Short != "" {
 		return terms{wait: p.Short} // then nothing that it says is sure
 	}
-	t := c.follow(dir, name, o.Chat)
+	t := c.follow(dir, name, o.Chat, known)
 	if t.bad != "" {
 		return t
 	}
@@ -70,8 +75,17 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time)
 
 const reasonRouter = "it asks for the engine router, and none is set up"
 
+// parents remembers what was found of parents, by how they were named: many
+// prompts can wait for one.
+type parents map[named]terms
+
+type named struct {
+	parent
+	ref string
+}
+
 // follow finds the chat that a prompt continues; "" is none.
-func (c *Config) follow(dir *state.Dir, name state.Name, ref string) terms {
+func (c *Config) follow(dir *state.Dir, name state.Name, ref string, known parents) terms {
 	if ref == "" {
 		return terms{}
 	}
@@ -87,6 +101,9 @@ func (c *Config) follow(dir *state.Dir, name state.Name, ref string) terms {
 	case next == at:
 		return terms{bad: "chat: it names the prompt itself"}
 	}
+	if t, ok := known[named{next, ref}]; ok {
+		return t
+	}
 	d, closeDir, err := next.open(dir)
 	if err != nil {
 		return terms{wait: fmt.Sprintf("waits for %s, whose folder cannot be looked at: %v", ref, err)}
@@ -99,7 +116,11 @@ func (c *Config) follow(dir *state.Dir, name state.Name, ref string) terms {
 	if files.Phase() == state.New && c.circle(dir, at, next) {
 		return terms{bad: fmt.Sprintf("chat: it waits for %s, which waits for it", ref)}
 	}
-	return next.terms(d, files, ref)
+	t := next.terms(d, files, ref)
+	if known != nil && files.Phase() != state.New {
+		known[named{next, ref}] = t
+	}
+	return t
 }
 
 // parent is the job whose chat another one continues.

@@ -80,7 +80,10 @@ func mayHaveOptions(dir *state.Dir, name state.Name) bool {
 func (l *loop) consider(j *job, now time.Time) {
 	w := &j.wish
 	w.seen, w.settling = l.looks, false
-	w.terms = l.cfg.terms(j.folder.dir, j.name, w.prompt, now)
+	if l.lore.looks != l.looks {
+		l.lore = lore{looks: l.looks, parents: parents{}, sent: map[string]map[string]state.Name{}}
+	}
+	w.terms = l.cfg.terms(j.folder.dir, j.name, w.prompt, now, l.lore.parents)
 	t := &w.terms
 	if t.soon {
 		t.until = w.lookAgain(now) // no event tells of what is written into it
@@ -143,7 +146,12 @@ func (l *loop) answering(j *job, address string) string {
 		return answeringFor(j.folder.path, strings.TrimSuffix(file, ".prompt"))
 	}
 	if !j.folder.listed {
-		if name := sentIn(j.folder.path, j.name, address); name != "" {
+		sent, known := l.lore.sent[j.folder.path]
+		if !known {
+			sent = sentIn(j.folder.path)
+			l.lore.sent[j.folder.path] = sent
+		}
+		if name := sent[address]; name != "" {
 			return answeringFor("", string(name))
 		}
 	}
@@ -168,24 +176,40 @@ func (l *loop) jobIn(address string, but *job) *job {
 	return nil
 }
 
-// sentIn looks through the markers of a folder that the loop does not watch.
-func sentIn(path string, but state.Name, address string) state.Name {
+// lore is what was found for some prompts and holds for others, until the loop
+// looks at any job's files again.
+type lore struct {
+	looks   int
+	parents parents
+	sent    map[string]map[string]state.Name // sentIn, by folder
+}
+
+// sentIn looks through the markers of a folder that the loop does not watch: the
+// jobs that wait for an answer, by the address of their chat.
+func sentIn(path string) map[string]state.Name {
 	dir, err := state.OpenDir(path, "")
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer dir.Close()
 	list, err := dir.Scan()
 	if err != nil {
-		return ""
+		return nil
 	}
+	return Answering(dir, list)
+}
+
+// Answering lists the jobs of a folder that wait for an answer, by the address of
+// their chat. Markers that cannot be read are left out.
+func Answering(dir *state.Dir, list state.Listing) map[string]state.Name {
+	sent := map[string]state.Name{}
 	for name, files := range list.Jobs {
-		if name == but || files.Phase() != state.Sent {
+		if files.Phase() != state.Sent {
 			continue
 		}
-		if m, err := dir.Believe(name); err == nil && m.Address == address {
-			return name
+		if m, err := dir.Believe(name); err == nil && m.Address != "" {
+			sent[m.Address] = name
 		}
 	}
-	return ""
+	return sent
 }

@@ -110,6 +110,6 @@ func (g *generate) maySend(file string) bool {
 	name, _, _ := state.Parse(filepath.Base(file)) // it was looked at by this name
 	p, err := watch.ReadPrompt(dir, name, g.set.plain())
 	c := g.set.agentConfig(nil, "", zerolog.Nop())
-	wait, _, _ := c.Outlook(dir, name, p, nil, time.Now())
+	wait, _, _ := c.Outlook(dir, name, p, nil, nil, time.Now())
 	return err != nil || wait == ""
 }

@@ -134,7 +134,8 @@ type surveyor struct {
 	report *statusReport
 	owners []string
 	config watch.Config
-	at     *folderStatus // the folder that is looked at
+	inChat func(address string) string // which job of the folder waits for its answer there
+	at     *folderStatus               // the folder that is looked at
 }
 
 func (s *surveyor) folder(path string) {
@@ -157,6 +158,13 @@ func (s *surveyor) folder(path string) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	var answering map[string]state.Name // made when the first asks
+	s.inChat = func(address string) string {
+		if answering == nil {
+			answering = watch.Answering(dir, list)
+		}
+		return string(answering[address])
+	}
 	for _, name := range names {
 		switch list.Jobs[name].Phase() {
 		case state.New:
@@ -291,7 +299,7 @@ func (s *surveyor) unreadable(j *jobStatus, dir *state.Dir, name state.Name) str
 	case err != nil:
 		return "waiting: " + err.Error()
 	}
-	wait, until, never := s.config.Outlook(dir, name, p, func(by string) bool { return slices.Contains(s.owners, by) }, time.Now())
+	wait, until, never := s.config.Outlook(dir, name, p, func(by string) bool { return slices.Contains(s.owners, by) }, s.inChat, time.Now())
 	j.Until = until
 	switch {
 	case never != "":
