@@ -42,10 +42,13 @@ const (
 	pauseNews  = 24 * time.Hour
 )
 
-// key tells hooks apart: a job's name is an event's, and another pause of the
-// same class is the same news.
+// key tells hooks apart: a job's end by the job, whatever it failed of; a pause
+// by its class and folder.
 func (d *dueHook) key() string {
-	return strings.Join([]string{d.Event, string(d.Job), d.Folder, d.Class}, "\x00")
+	if d.Event == hookPause {
+		return strings.Join([]string{d.Event, d.Folder, d.Class}, "\x00")
+	}
+	return d.Event + "\x00" + string(d.Job)
 }
 
 func (d *dueHook) file() string {

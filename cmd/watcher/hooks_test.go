@@ -424,6 +424,24 @@ func TestDueStale(t *testing.T) {
 	}
 }
 
+// TestDueByJob: a job that failed to end once is due once, whatever it then
+// ends by.
+func TestDueByJob(t *testing.T) {
+	b := newBench(t)
+	h := b.hooks(map[string]string{hookFail: b.note("WATCHER_NAME")})
+	defer b.started(h)()
+	h.ending(b.job("a"), watch.EventFailed, watch.ClassStalled) // and the disk is full
+	h.ending(b.job("a"), watch.EventFailed, watch.ClassExpired)
+	b.write(b.job("a") + ".md.err")
+	h.observe(watch.Event{Kind: watch.EventFailed})
+	b.until("it has run", func() bool { return len(b.ended()) == 1 && b.left() == 0 })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.due) != 0 {
+		t.Errorf("due: %+v", h.due)
+	}
+}
+
 // TestDueIsWhole: a note tells each byte of a name, and one of another name is
 // not taken for it.
 func TestDueIsWhole(t *testing.T) {
