@@ -427,7 +427,7 @@ func TestDueStale(t *testing.T) {
 // TestDueByJob: a job that failed to end once is due once, whatever it then
 // ends by.
 func TestDueByJob(t *testing.T) {
-	b := newBench(t)
+	b := newHookBench(t)
 	h := b.hooks(map[string]string{hookFail: b.note("WATCHER_NAME")})
 	defer b.started(h)()
 	h.ending(b.job("a"), watch.EventFailed, watch.ClassStalled) // and the disk is full
