@@ -48,8 +48,8 @@ fuzz: ## fuzz names, markers and front matter for a while (FUZZTIME=1m)
 crash: ## the crash laboratory: every fault, at every step; root, hours (SHORT=1: a choice, at most 8 minutes)
 	@SHORT=$(SHORT) SEED=$(SEED) ROUNDS=$(ROUNDS) .ci/crash
 
-bench: ## benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## what it costs, beside the bare system calls and other tools (PART="drop idle"; docs/performance.md)
+	@GO=$(GO) .ci/bench $(PART)
 
 clean: ## remove what was built
 	rm -rf bin dist

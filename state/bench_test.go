@@ -1,12 +1,14 @@
 package state
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -160,4 +162,61 @@ func resident(b *testing.B) int64 {
 		b.Fatal(err)
 	}
 	return pages * int64(os.Getpagesize())
+}
+
+// BenchmarkCommit compares the making of a marker with the bare system calls
+// of a durable file that replaces none.
+func BenchmarkCommit(b *testing.B) {
+	flushes := 0
+	d := open(b, b.TempDir(), ownerA, WithStep(func(step string) error {
+		switch step {
+		case StepSync, StepFolder, StepReserve, StepBelieve:
+			flushes++
+		}
+		return nil
+	}))
+	line := released(chatA, ownerA).String()
+	var ours, bare []time.Duration
+	prepared, i := 0, 0
+	for b.Loop() {
+		i++
+		p, err := d.Prepare(Name(fmt.Sprintf("ours-%07d", i)), len(line))
+		must(b, err)
+		prepared, flushes = max(prepared, flushes), 0
+		began := time.Now()
+		must(b, p.Commit(released(chatA, ownerA)))
+		ours = append(ours, time.Since(began))
+		least := flushes
+		flushes = 0
+		if i == 1 {
+			b.ReportMetric(float64(least), "flushes")
+		}
+		f := bareTemp(b, d.Path(), len(line))
+		began = time.Now()
+		bareCommit(b, d, f, line, fmt.Sprintf("bare-%07d.md.url", i))
+		bare = append(bare, time.Since(began))
+	}
+	slices.Sort(ours)
+	slices.Sort(bare)
+	mine, raw := ours[len(ours)/2], bare[len(bare)/2]
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(mine.Microseconds()), "us/marker")
+	b.ReportMetric(float64(raw.Microseconds()), "bare-us/marker")
+	b.ReportMetric(float64(mine)/float64(raw), "x-bare")
+	b.ReportMetric(float64(prepared), "flushes-before")
+}
+
+func bareTemp(b *testing.B, dir string, size int) int {
+	fd, err := unix.Open(dir+"/.bare.tmp", unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o666)
+	must(b, err)
+	_, err = unix.Write(fd, make([]byte, max(size, 256)))
+	must(b, errors.Join(err, unix.Fsync(fd)))
+	return fd
+}
+
+func bareCommit(b *testing.B, d *Dir, fd int, line, name string) {
+	dir := int(d.file.Fd())
+	_, err := unix.Pwrite(fd, []byte(line), 0)
+	must(b, errors.Join(err, unix.Ftruncate(fd, int64(len(line))), unix.Fsync(fd), unix.Close(fd),
+		unix.Linkat(dir, ".bare.tmp", dir, name, 0), unix.Fsync(dir), unix.Unlinkat(dir, ".bare.tmp", 0)))
 }
