@@ -14,17 +14,17 @@ import (
 	"watcher/watch/watchtest"
 )
 
-// told is a rig whose events the test gives.
-func (r *rig) told() (tell func(file string)) {
-	kick := make(chan func(dir, file string), 1)
+// told starts the agent, whose events the test gives: tell lets it act on one.
+func (r *rig) told() (tell func(file string), kick func(dir, file string)) {
+	given := make(chan func(dir, file string), 1)
 	r.cfg.Events = func(k func(dir, file string)) (watch.Source, error) {
-		kick <- k
+		given <- k
 		return watchtest.NoEvents(k)
 	}
 	r.running()
-	k := <-kick
-	pass(0)
-	return func(file string) { k(r.dir, file); pass(0) }
+	kick = <-given
+	pass(time.Second)
+	return func(file string) { kick(r.dir, file); pass(10 * time.Millisecond) }, kick
 }
 
 // A prompt that is written over as it rests is sent a settle time after its
@@ -32,7 +32,7 @@ func (r *rig) told() (tell func(file string)) {
 func TestEventBeginsTheSettling(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.cfg.Rescan = time.Hour
-		tell := r.told()
+		tell, _ := r.told()
 		r.write("a.prompt", "first")
 		tell("a.prompt")
 		pass(r.cfg.Settle * 9 / 10)
@@ -58,7 +58,7 @@ func TestEventReadsNoFolder(t *testing.T) {
 			}
 			return nil
 		})}
-		tell := r.told()
+		tell, kick := r.told()
 		before := lists
 		for i := range 5 {
 			name := fmt.Sprint("p", i)
@@ -74,8 +74,15 @@ func TestEventReadsNoFolder(t *testing.T) {
 		for i := range 200 {
 			name := fmt.Sprintf("q%03d", i)
 			r.write(name+".prompt", "prompt "+name)
+			kick(r.dir, name+".prompt")
 		}
-		r.cfg.Events(nil)
+		pass(time.Minute)
+		if n := lists - before; n < 1 || n > 3 {
+			t.Errorf("the folder was read %d times for 200 files at once", n)
+		}
+		if n := r.logged("new prompt"); n != 205 {
+			t.Errorf("%d were found", n)
+		}
 	})
 }
 
@@ -83,7 +90,7 @@ func TestEventReadsNoFolder(t *testing.T) {
 func TestEventsOfAllKinds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.cfg.Rescan = time.Hour
-		tell := r.told()
+		tell, _ := r.told()
 		r.write("README.md", "no job's")
 		r.write("x (1).prompt", "a second copy")
 		for _, file := range []string{"README.md", "nothing.prompt", "x (1).prompt", "not ours", strings.Repeat("n", 300) + ".prompt", "../x.prompt", ""} {
@@ -118,7 +125,7 @@ func TestEventsOfAllKinds(t *testing.T) {
 func TestEventsOfPromptsWhoseMarkersAreGone(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.cfg.Rescan, r.cfg.SendGap = time.Hour, 0
-		tell := r.told()
+		tell, _ := r.told()
 		var names []string
 		for i := range 4 {
 			names = append(names, fmt.Sprint("p", i))
