@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,7 +124,7 @@ func (d *dueHook) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDurable(dir); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, d.file())
@@ -142,6 +143,19 @@ func (d *dueHook) write(dir string) error {
 		return err
 	}
 	return syncPath(dir)
+}
+
+// makeDurable makes a folder if it is missing, so that it is there after a power
+// cut, too.
+func makeDurable(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	switch {
+	case err == nil:
+		return syncPath(filepath.Dir(dir))
+	case errors.Is(err, fs.ErrExist):
+		return nil // or it is a file, as the next step will tell
+	}
+	return err
 }
 
 // readDue returns what earlier runs left, oldest first; of a record that isn't
