@@ -112,7 +112,7 @@ func TestGenerateThatHasToWait(t *testing.T) {
 				r.write("a.prompt", "---\n"+head+"\n---\nhello")
 				got := r.generate()[0]
 				r.outcome(got, watch.InProgress, "", why)
-				if wait := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC).Sub(time.Now()); strings.Contains(head, "not-before") && got.Next != wait {
+				if wait := time.Until(time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)); strings.Contains(head, "not-before") && got.Next != wait {
 					t.Errorf("asks again in %v, want %v", got.Next, wait)
 				}
 				r.unsent("a")
