@@ -45,6 +45,17 @@
 // again for no other reason. The times are measured by the process that waits,
 // on the monotonic clock: no file and no wall clock can shorten them.
 //
+// # What a prompt asks for
+//
+// A prompt can begin with options (package frontmatter, [ReadPrompt]). The loop
+// reads them once for each version of a file that has settled (wish.go); what
+// they come to, terms, follows from the files alone (terms.go), so a status
+// command says the same ([Config.Outlook]). The courier looks at all of it again
+// before the send, and while it is held. A follower goes on in its parent's chat:
+// its marker has the parent's address and names the message that it follows, so
+// one address can stand in several markers. In one chat one question is open at a
+// time. What is attached is copied first (pack.go): the copies are uploaded.
+//
 // # What goes wrong
 //
 // A failure has a class (class.go). One job's own ends that job with a .md.err
