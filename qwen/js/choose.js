@@ -4,11 +4,14 @@
 // the index is taken, unless that is negative.
 async function choose(site, openers, rows, name, index) {
   const words = (element) => element.innerText.split('\n')[0].replace(/[^\p{L}\p{N})]+$/u, '').trim();
+  // A row may say more than the name beside it, in the same line.
+  const named = (element) => words(element) === name ||
+    [...element.querySelectorAll('*')].some((part) => part.textContent.trim() === name);
   const opener = () => find(openers)[0]?.element;
   const nap = () => new Promise((done) => setTimeout(done, 50));
   if (!opener()) return '';
+  if (named(opener())) return name;
   const before = words(opener());
-  if (before === name) return name;
   // Some lists open on a click, others as soon as the button is down.
   const target = opener().querySelector('.ant-select-selector') || opener();
   for (const kind of ['mousedown', 'mouseup']) target.dispatchEvent(new MouseEvent(kind, { bubbles: true, cancelable: true }));
@@ -16,7 +19,7 @@ async function choose(site, openers, rows, name, index) {
   for (let tries = 0; tries < 40; tries++) {
     const found = find(rows).map(({ element }) => element);
     const late = tries > 10 && index >= 0;
-    const row = found.find((element) => words(element) === name) || (late ? found[index] : undefined);
+    const row = found.find(named) || (late ? found[index] : undefined);
     if (row) {
       row.click();
       break;
@@ -24,5 +27,6 @@ async function choose(site, openers, rows, name, index) {
     await nap();
   }
   for (let tries = 0; tries < 40 && opener() && words(opener()) === before; tries++) await nap();
-  return opener() ? words(opener()) : '';
+  if (!opener()) return '';
+  return named(opener()) ? name : words(opener());
 }

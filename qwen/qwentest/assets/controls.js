@@ -10,7 +10,11 @@ const Controls = (() => {
     const row = (m) => h("div", {
       class: cfg.jun ? "ant-dropdown-menu-item" : "wms-list__item", role: "option", "aria-selected": String(m.id === state.model),
       onclick: () => { choose(m.id); menu.hidden = true; },
-    }, m.name);
+    }, h("span", {}, m.name), ...(cfg.jun ? [] : more(m)));
+    // In August a row says more in the same line: what the model is good at, and
+    // a button that is not for choosing it.
+    const more = (m) => [h("span", {}, " for " + m.id.split("-").pop()),
+      h("button", { class: "wms-list__pin-action", type: "button", onclick: (e) => e.stopPropagation() }, "Set as default")];
     const menu = h("div", { class: cfg.jun ? "ant-dropdown" : "wms-list", role: "listbox", hidden: true }, ...cfg.models.map(row));
     const label = h("span", { class: "model-label" }, name(state.model));
     const open = cfg.jun
