@@ -22,6 +22,7 @@ import (
 //	ledger FILE P A           the site got the prompt P times and accepted it A times
 //	await FILE                wait for a file that a program in the background makes
 //	asked FILE MODEL T S      what the site was asked: thinking's name, search true or false
+//	files FILE NAME TEXT      with the prompt came one file, NAME, which begins with TEXT
 //	answer FILE               FILE's .md is the site's whole answer to it
 //	life DURATION             logins that the script's own site gives last so long
 //	site OPTION=VALUE...      start a site of the script's own with these options, logged in
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "ledger": scriptLedger, "answer": scriptAnswer, "site": scriptSite,
-			"await": scriptAwait, "loggedin": scriptLoggedIn, "asked": scriptAsked,
+			"await": scriptAwait, "loggedin": scriptLoggedIn, "asked": scriptAsked, "files": scriptFiles,
 		},
 	})
 }
@@ -121,6 +122,17 @@ func scriptAsked(ts *testscript.TestScript, neg bool, args []string) {
 	got := ts.Value(siteKey{}).(*stage).site.Asked(sent(ts, args[0]))
 	if want := (qwentest.Asked{Model: args[1], Thinking: args[2], Search: args[3] == "true"}); got != want {
 		ts.Fatalf("%s asked %+v, want %+v", args[0], got, want)
+	}
+}
+
+// scriptFiles checks what came with a prompt.
+func scriptFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: files FILE NAME TEXT")
+	}
+	got := ts.Value(siteKey{}).(*stage).site.Files(sent(ts, args[0]))
+	if len(got) != 1 || got[0].Name != args[1] || !strings.HasPrefix(got[0].Text, args[2]) {
+		ts.Fatalf("with %s came %v", args[0], got)
 	}
 }
 

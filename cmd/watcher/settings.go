@@ -180,7 +180,7 @@ func (s *settings) agentConfig(chat watch.Chat, id string, log zerolog.Logger) w
 	c.Recursive, c.RequireReady = s.recursive, s.ready
 	c.Settle, c.Rescan, c.Poll, c.Grace = s.settle, s.rescan, s.poll, s.grace
 	c.Stall, c.Expire, c.SendGap, c.InFlight = s.stall, s.expire, s.gap, s.inFlight
-	c.MaxChars, c.PlainText = s.maxChars, s.plain()
+	c.MaxChars, c.PlainText, c.CheckFile = s.maxChars, s.plain(), qwen.CheckFile
 	return c
 }
 

@@ -47,6 +47,10 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"the owner is stable", (*suite).owner},
 		{"an ended context sends nothing", (*suite).cancelled},
 		{"a stop leaves a whole answer whole", (*suite).stop},
+		{"a message follows in its chat", (*suite).follow},
+		{"a refused message is absent from its place", (*suite).absent},
+		{"a chat that is not there is not continued", (*suite).nowhere},
+		{"files come with a prompt", (*suite).files},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{t: t, Subject: open(t)}
@@ -72,14 +76,20 @@ type suite struct {
 }
 
 // sent is a prompt that was sent.
-type sent struct{ prompt, address, message string }
+type sent struct{ prompt, address, message, after string }
 
 func (s *suite) send(prompt string) sent {
 	s.t.Helper()
+	return s.dispatch(watch.Outgoing{Prompt: prompt})
+}
+
+func (s *suite) dispatch(what watch.Outgoing) sent {
+	s.t.Helper()
+	prompt := what.Prompt
 	out := sent{prompt: prompt}
 	var err error
-	out.message, err = s.Chat.Send(s.ctx, watch.Outgoing{Prompt: prompt}, func(address, _ string) error {
-		out.address = address
+	out.message, err = s.Chat.Send(s.ctx, what, func(address, after string) error {
+		out.address, out.after = address, after
 		return nil
 	})
 	if err != nil {
@@ -93,7 +103,7 @@ func (s *suite) send(prompt string) sent {
 
 func (s *suite) read(c sent) watch.Turn {
 	s.t.Helper()
-	turn, err := s.Chat.Read(s.ctx, c.address, c.message, "")
+	turn, err := s.Chat.Read(s.ctx, c.address, c.message, c.after)
 	if err != nil {
 		s.t.Fatalf("Read(%s) = %v", c.address, err)
 	}
