@@ -47,15 +47,16 @@ type gate struct {
 	mu      sync.Mutex
 	phase   gatePhase
 	needle  *needle
-	files   uploads         // what the page sends for its next message
-	cut     *cut            // the page is expected to go on with this answer, not to send
-	asking  bool            // the page asked for a new chat since the send is expected
-	chats   map[string]bool // ids that chats/new returned to this page
-	version string          // the front end's, as its own calls name it
-	waiting []paused        // held while a send is held
-	strange []string        // requests that carry the prompt and aren't the send
-	spoiled error           // why the send must not be let go any more
-	leaked  bool            // the prompt went out through a web socket
+	resumed map[string]string // answer's id -> the page's request that takes up its stream
+	files   uploads           // what the page sends for its next message
+	cut     *cut              // the page is expected to go on with this answer, not to send
+	asking  bool              // the page asked for a new chat since the send is expected
+	chats   map[string]bool   // ids that chats/new returned to this page
+	version string            // the front end's, as its own calls name it
+	waiting []paused          // held while a send is held
+	strange []string          // requests that carry the prompt and aren't the send
+	spoiled error             // why the send must not be let go any more
+	leaked  bool              // the prompt went out through a web socket
 	held    chan paused
 	refused chan error // the send will not come, and why
 }
@@ -140,6 +141,7 @@ func (g *gate) decide(p paused) verdict {
 	if v := p.version(); v != "" && g.site.hosts(p.Request.URL) {
 		g.version = v
 	}
+	g.noteResume(p)
 	switch {
 	case g.isSend(p) || g.isGoOn(p):
 		if g.phase != gateArmed || g.spoiled != nil {

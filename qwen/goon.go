@@ -267,10 +267,12 @@ func (g *goingOn) goes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := stream.first(ctx); err != nil {
+	first, err := stream.first(ctx)
+	if err != nil {
 		done()
 		return err
 	}
+	g.answer = first.Answer
 	g.step(StepNamed)
 	go g.attend(stream, done)
 	return nil

@@ -127,3 +127,36 @@ func TestCutInTwo(t *testing.T) {
 		}
 	}
 }
+
+// TestGateGoesOn: while the page is to go on with an answer, one request may be
+// held for it; what speaks of the answer or its chat in another way is refused.
+func TestGateGoesOn(t *testing.T) {
+	const answer = "33333333-aaaa-4bbb-8ccc-000000000003"
+	const site = "https://chat.qwen.ai"
+	for name, c := range map[string]struct {
+		method, address, body string
+		want                  verdict
+	}{
+		"the request":        {"POST", goodURL, `{"response_id":"` + answer + `"}`, hold},
+		"the GET":            {"GET", goodURL + "&response_id=" + answer, "", hold},
+		"a GET of no answer": {"GET", goodURL, "", pass},
+		"another endpoint":   {"POST", site + "/api/v2/chat/go-on", `{"id":"` + strings.ToUpper(answer) + `"}`, refuse},
+		"of the chat":        {"PUT", site + "/api/v2/chats/" + chatA, `{}`, refuse},
+		"a stop":             {"POST", site + "/api/v2/chat/completions/stop?chat_id=" + chatA, `{}`, refuse},
+		"the prompt":         {"POST", site + "/api/v2/drafts", `{"content":"` + thePrompt + `"}`, refuse},
+		"a read":             {"GET", site + "/api/v2/chats/" + chatA, "", pass},
+		"something else":     {"POST", site + "/api/v2/users/status", `{"typarms":{}}`, pass},
+	} {
+		g, shut := testGate(t)
+		g.lookFor(thePrompt)
+		g.expectGoOn(cut{chat: chatA, asked: chatB, answer: answer, prompt: thePrompt})
+		if got := g.decide(request(t, c.method, c.address, c.body)); got != c.want || (*shut == 1) != (c.want == hold) {
+			t.Errorf("%s: %d, want %d; shut %d times", name, got, c.want, *shut)
+		}
+		// Whatever came first, a second one is never held beside it.
+		second := g.decide(request(t, "POST", goodURL, `{}`))
+		if c.want == hold && second != refuse || c.want != hold && second != hold {
+			t.Errorf("%s, then the request: %d", name, second)
+		}
+	}
+}

@@ -29,15 +29,6 @@ func (s *sending) release(ctx context.Context) (string, error) {
 	return message, nil
 }
 
-// attend follows the answer's stream to its end and says that it ended.
-func (s *sending) attend(stream *stream, done func()) {
-	defer done()
-	c := s.page.client
-	if stream.end() {
-		c.options.Ended(c.site.chatAddress(s.chat))
-	}
-}
-
 // deliver lets the held request go and waits for the answer's headers. done is
 // to be called when the stream is not needed any more.
 //
@@ -79,6 +70,7 @@ func (s *sending) deliver(ctx context.Context) (_ *stream, done func(), err erro
 // from the chat.
 func (s *sending) named(ctx context.Context, stream *stream) (string, error) {
 	first, err := stream.first(ctx)
+	s.answer = first.Answer
 	if err != nil || first.Message != "" {
 		return first.Message, err
 	}

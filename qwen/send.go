@@ -125,6 +125,7 @@ type sending struct {
 	commit   func(address, after string) error
 	held     *paused
 	chat     string
+	answer   string // the site's id of the answer, once it is named
 	after    string // the answer to follow in a chat that is continued
 	released bool   // the browser was told to let it go
 	answered bool   // the site's headers are in

@@ -80,6 +80,7 @@ type Options struct {
 	Follows             string        // what the page makes of a message in an opened chat: "user" (it follows our last message: a sibling of its answer), "null" (a new root), "half" (only the body names the right place), "new" (another chat), "moves" (right, but the address changes)
 	FilesMenu           bool          // the file input takes nothing before the menu of modes was opened
 	FileSend            string        // what the page sends of the files: "none", "twice", "others", "renamed", "reversed", "early" (before they are there)
+	NoResume            bool          // the page does not take up a stream that broke
 	ForgetChoices       bool          // what was chosen shows, and the page sends its own choice
 	Virtual             bool          // only the last two messages are in the document
 

@@ -205,7 +205,7 @@ func (c *call) pageConfig(words labels) obj {
 		"serviceWorker": o.ServiceWorker, "draft": o.Draft, "draftDelay": o.DraftDelay.Milliseconds(), "dialog": o.Dialog,
 		"staleChat": o.StaleChat.Milliseconds(), "lateRender": o.LateRender.Milliseconds(), "blockInput": o.BlockInput.Milliseconds(),
 		"earlyStop": o.EarlyStop.Milliseconds(), "stopStays": o.StopStays, "drawByFrame": o.DrawByFrame, "virtual": o.Virtual,
-		"guestPopup": o.GuestPopup, "continues": o.Continues, "forget": o.ForgetChoices, "omits": o.Omits, "filesMenu": o.FilesMenu, "fileSend": o.FileSend, "follows": o.Follows, "overlay": o.Overlay, "decoy": []obj{
+		"guestPopup": o.GuestPopup, "continues": o.Continues, "forget": o.ForgetChoices, "omits": o.Omits, "noResume": o.NoResume, "filesMenu": o.FilesMenu, "fileSend": o.FileSend, "follows": o.Follows, "overlay": o.Overlay, "decoy": []obj{
 			{"id": uuid.NewString(), "role": "user", "text": decoyPrompt},
 			{"id": uuid.NewString(), "role": "assistant", "answer": Answer(decoyPrompt), "titles": []string{}, "done": true, "error": ""},
 		},

@@ -97,7 +97,7 @@
     const type = reply.headers.get("content-type") ?? "";
     if (!/event-stream|json/.test(type)) return fail(fid, Turn.errors.issue(state.model));
     const end = await Turn.follow(reply, on);
-    if (end === "cut") await pickUp(chat, text, on);
+    if (end === "cut" && !cfg.noResume) await pickUp(chat, text, on);
   }
 
   // pickUp goes on with an answer whose stream broke, be it before its first
