@@ -151,10 +151,7 @@ func (g *gate) decide(p paused) verdict {
 		g.shut()
 		g.held <- p
 		return hold
-	case g.needle != nil && g.needle.in(p.Request.URL, body):
-		g.strange = append(g.strange, p.path())
-		return refuse
-	case g.cut != nil && g.phase == gateArmed && p.Request.Method != "GET" && g.site.hosts(p.Request.URL) && g.cut.in(p.Request.URL, body):
+	case g.needle != nil && g.needle.in(p.Request.URL, body), g.goesElsewhere(p, body):
 		g.strange = append(g.strange, p.path())
 		return refuse
 	case (g.phase == gateHolding || g.phase == gateReleasing) && g.site.hosts(p.Request.URL):

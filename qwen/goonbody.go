@@ -135,3 +135,9 @@ func (g *gate) expectGoOn(k cut) {
 	defer g.mu.Unlock()
 	g.cut, g.phase = &k, gateArmed
 }
+
+// goesElsewhere reports whether a request speaks, while one is expected to go on
+// with an answer, of that answer or its chat in another way. The lock is held.
+func (g *gate) goesElsewhere(p paused, body []byte) bool {
+	return g.cut != nil && g.phase == gateArmed && p.Request.Method != "GET" && g.site.hosts(p.Request.URL) && g.cut.in(p.Request.URL, body)
+}
