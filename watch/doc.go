@@ -30,7 +30,8 @@
 // nothing else. A second goroutine, the courier (courier.go), carries out one
 // order at a time and is the only one who talks to the chat, which may take
 // minutes. A third listens to fsnotify. Events are hints: each is a kick to
-// look again, a rescan runs in any case, and start-up takes the same road.
+// look again, at its job or at the folder, a rescan runs in any case, and
+// start-up takes the same road.
 // So nothing depends on an event that comes, and nothing is lost with one.
 //
 // # How a prompt is sent once
