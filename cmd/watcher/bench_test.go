@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	benchJobs = flag.Int("jobs", 0, "finished jobs in the folder of BenchmarkIdle")
-	benchDirs = flag.Int("dirs", 1, "subfolders that they are spread over")
+	benchJobs = flag.Int("idle-jobs", 0, "finished jobs in the folder of BenchmarkIdle")
+	benchDirs = flag.Int("idle-dirs", 1, "subfolders that they are spread over")
 	benchIdle = flag.Duration("idle", 10*time.Second, "how long BenchmarkIdle watches")
 )
 
