@@ -26,8 +26,8 @@ type chromium struct {
 	ctx     context.Context // of the blank first tab; its end is the browser's
 	free    context.CancelFunc
 	version string
-	pid     int       // of its first process, and of their group
-	born    time.Time // when it was started
+	pid     int // of its first process, which leads its group; 0 if unknown
+	born    time.Time
 	output  *tail
 }
 
@@ -40,6 +40,11 @@ func startBrowser(ctx context.Context, o *Options, site origin) (*chromium, erro
 	if err != nil {
 		return nil, err
 	}
+	if o.Visible && windowless(path) {
+		e := fail(KindBrowser, op, "%s can show no window", path)
+		e.Advice = "leave --visible away, or name another browser with --browser"
+		return nil, e
+	}
 	if err := o.Profile.prepare(); err != nil {
 		return nil, fail(KindDisk, op, "clean the profile: %w", err)
 	}
@@ -51,7 +56,7 @@ func startBrowser(ctx context.Context, o *Options, site origin) (*chromium, erro
 	if err != nil {
 		return nil, err
 	}
-	b := &chromium{profile: o.Profile, proxy: way, output: &tail{limit: 4096}}
+	b := &chromium{profile: o.Profile, proxy: way, born: time.Now(), output: &tail{limit: 4096}}
 	if err := b.launch(ctx, path, o); err != nil {
 		b.kill()
 		return nil, err
@@ -71,8 +76,8 @@ func (b *chromium) launch(ctx context.Context, path string, o *Options) error {
 	}
 	b.version = v.Product
 	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
-		b.pid, b.born = process.Pid, time.Now()
-		b.profile.recordBrowser(process.Pid)
+		b.pid = process.Pid
+		b.profile.recordBrowser(b.pid)
 	}
 	b.guard, err = newGuard(b.ctx, b.proxy, func(what string) {
 		o.Log.Warn().Msgf("the site opened %s; closed it", what)

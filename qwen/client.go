@@ -45,6 +45,10 @@ type Options struct {
 	// twenty times. "" keeps none. Version names this program in it.
 	Evidence, Version string
 
+	// Life bounds how a browser is used; DefaultLife() is usual, and the zero
+	// value keeps it for ever.
+	Life Life
+
 	Log zerolog.Logger
 
 	// Ended, if set, is called when the page that sent a prompt sees its
@@ -70,10 +74,14 @@ type Client struct {
 	page    *page
 	owner   string
 
+	keeper  keeper
+	resting *time.Timer // of rest
+	called  time.Time   // when a call last used the browser
+	looked  time.Time   // when its memory, program and tabs were last looked at
+
 	tokenless bool      // the scripts' token was waited for in vain
 	warned    time.Time // when the login's end was last spoken of
 
-	starts atomic.Int64             // of browsers, for Health
 	latest atomic.Pointer[chromium] // the last one that was started
 
 	headersTimeout, namedTimeout time.Duration
@@ -97,26 +105,44 @@ func New(o Options) (*Client, error) {
 	if o.Ended == nil {
 		o.Ended = func(string) {}
 	}
-	return &Client{options: o, site: site, headersTimeout: headersTimeout, namedTimeout: namedTimeout}, nil
+	c := &Client{options: o, site: site, headersTimeout: headersTimeout, namedTimeout: namedTimeout}
+	c.keeper.limits = o.Life
+	c.resting = time.AfterFunc(time.Hour, c.rest)
+	c.resting.Stop() // until the first call
+	return c, nil
 }
 
 // Close ends the browser in order. The profile stays the caller's.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.resting.Stop()
 	c.stop()
+	c.keeper.forgive()
 }
 
 // stop closes the page and ends the browser.
 func (c *Client) stop() {
+	b := c.browser
+	died := b != nil && b.ctx.Err() != nil
+	if died {
+		c.mourn(b.born, "the browser")
+	}
 	if p := c.page; p != nil {
 		c.page = nil
 		p.close()
 	}
-	if c.browser != nil {
-		c.browser.stop()
+	if b != nil {
+		b.stop()
 		c.browser = nil
+		c.keeper.ended(!died, time.Now())
 	}
+}
+
+// mourn counts something that was born then and ended by itself.
+func (c *Client) mourn(born time.Time, what string) {
+	row := c.keeper.died(born, time.Now())
+	c.options.Log.Warn().Int("row", row).Msg(what + " ended by itself")
 }
 
 // running returns the browser, started if need be.
@@ -128,13 +154,17 @@ func (c *Client) running(ctx context.Context) (*chromium, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fail(KindBrowser, "start the browser", "%w", err)
 	}
+	if err := c.keeper.mayStart(time.Now()); err != nil {
+		return nil, err
+	}
 	b, err := startBrowser(ctx, &c.options, c.site)
 	if err != nil {
 		return nil, err
 	}
+	c.looked = b.born
+	c.keeper.started(b.born)
 	c.options.Log.Debug().Str("browser", b.version).Msg("browser started")
 	c.browser = b
-	c.starts.Add(1)
 	c.latest.Store(b)
 	return b, nil
 }
@@ -184,10 +214,11 @@ func (c *Client) freshAt(ctx context.Context, path string) (*page, error) {
 // pristineLife is how old a page may be to be sent from without a new load.
 const pristineLife = 5 * time.Minute
 
-// pristine returns a page that no prompt has been in: the loaded one if it is
-// young, else a new one.
+// pristine returns a page for a send, which no prompt has been in: the loaded one
+// if it is young, else a new one.
 func (c *Client) pristine(ctx context.Context) (*page, error) {
-	if p := c.page; p != nil && p.path == c.options.Table.Home && p.alive() && !p.gate.prompted() && time.Since(p.opened) < pristineLife {
+	c.tend(ctx)
+	if p := c.page; p != nil && p.path == c.options.Table.Home && p.alive() && !p.stale && !p.gate.prompted() && time.Since(p.opened) < pristineLife {
 		return p, nil
 	}
 	return c.fresh(ctx)
@@ -199,6 +230,7 @@ const pageLife = 12 * time.Hour
 
 // current returns the loaded page, or a new one.
 func (c *Client) current(ctx context.Context) (*page, error) {
+	c.tend(ctx)
 	if c.page != nil && c.page.alive() && time.Since(c.page.opened) < pageLife {
 		return c.page, nil
 	}

@@ -14,6 +14,9 @@ import (
 // browser must end too before the site may be in reach again.
 func (p *page) close() bool {
 	p.browser.proxy.setMode(modeShut)
+	if p.ctx != nil {
+		p.thaw(p.live) // a frozen page doesn't end
+	}
 	prompt := false
 	if p.gate != nil {
 		_ = p.gate.abandon(nil)

@@ -105,3 +105,50 @@ func KeepEvidence(dir, class string, files map[string][]byte) (string, error) {
 
 // EvidenceFolders is how many are kept.
 const EvidenceFolders = evidenceFolders
+
+// Keeper is a keeper that a test tells what happens.
+type Keeper struct{ k keeper }
+
+func NewKeeper(l Life) *Keeper { return &Keeper{keeper{limits: l}} }
+
+func (k *Keeper) Started(now time.Time)             { k.k.started(now) }
+func (k *Keeper) Ended(inOrder bool, now time.Time) { k.k.ended(inOrder, now) }
+func (k *Keeper) Died(born, now time.Time) int      { return k.k.died(born, now) }
+func (k *Keeper) MayStart(now time.Time) error      { return k.k.mayStart(now) }
+func (k *Keeper) Sent()                             { k.k.sent() }
+func (k *Keeper) Worn(memory int64, replaced, watching bool, now time.Time) string {
+	return k.k.worn(usage{memory, replaced, watching}, now)
+}
+
+// Replaced reports whether a process's program was replaced.
+func Replaced(pid int) bool { return replaced(pid) }
+
+// Quiet does what happens when nothing is asked of the client for so long.
+func (c *Client) Quiet(d time.Duration) (frozen bool) {
+	c.mu.Lock()
+	c.called = c.called.Add(-d)
+	c.mu.Unlock()
+	c.rest()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.page != nil && c.page.frozen
+}
+
+// Bound sets new bounds, and makes the next call look at the browser closely.
+func (c *Client) Bound(l Life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.options.Life, c.keeper.limits, c.looked = l, l, time.Time{}
+}
+
+// Stray opens a page of which the guard learns nothing.
+func (c *Client) Stray() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	flat := true
+	_, err := chromedp.CallBrowser(c.browser.ctx, target.SetAutoAttach, target.SetAutoAttachParams{Flatten: &flat})
+	if err == nil {
+		_, err = chromedp.CallBrowser(c.browser.ctx, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"})
+	}
+	return err
+}

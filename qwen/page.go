@@ -3,6 +3,7 @@ package qwen
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
@@ -43,6 +44,10 @@ type page struct {
 	expires time.Time // when that ends; zero if nobody says
 	opened  time.Time
 	path    string // what it was opened at
+
+	following atomic.Int64 // unix nanoseconds since an answer's stream is followed; 0: none is
+	frozen    bool         // its scripts are stopped, see freeze
+	stale     bool         // they were once
 }
 
 // pageState is what js/state.js returns.

@@ -51,6 +51,7 @@ func (s *sending) deliver(ctx context.Context) (_ *stream, done func(), err erro
 		return nil, nil, s.drop(err)
 	}
 	s.released, s.left = true, true
+	p.client.keeper.sent()
 	if err := p.gate.proceed(*s.held); err != nil {
 		return nil, nil, s.lost(fail(KindBrowser, op, "%w", err))
 	}
@@ -63,7 +64,9 @@ func (s *sending) deliver(ctx context.Context) (_ *stream, done func(), err erro
 	s.step(StepHeaders)
 	p.browser.proxy.setMode(modeOpen)
 	p.gate.reopen()
-	return newStream(p.live, watch, s.held.Network, r, p.client.namedTimeout), watch.stop, nil
+	p.following.Store(time.Now().UnixNano())
+	done = func() { p.following.Store(0); watch.stop() }
+	return newStream(p.live, watch, s.held.Network, r, p.client.namedTimeout), done, nil
 }
 
 // named is the site's id of our message: from the stream's first words, else

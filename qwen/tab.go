@@ -17,7 +17,7 @@ func (p *page) noticeCrash() {
 	events, _ := chromedp.FromContext(p.ctx).Target.Subscribe(inspector.TargetCrashed.Method)
 	go func() {
 		for range events {
-			p.client.options.Log.Warn().Msg("the page's process crashed")
+			p.client.mourn(p.opened, "the page's process")
 			crash()
 		}
 		crash()

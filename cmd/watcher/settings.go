@@ -23,6 +23,7 @@ type settings struct {
 	choices                     choices
 	sources                     bool
 	maxChars, goOn              int
+	life                        browserLife
 	visible, recursive, ready   bool
 	poll, settle, rescan, grace time.Duration
 	stall, expire, gap          time.Duration
@@ -44,7 +45,8 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.site, "site", "https://chat.qwen.ai", "the chat's address; plain http for this machine only")
 	f.StringVar(&s.siteFile, "site-file", "", "JSON file that corrects what is known of the site's page (docs/site-file.md)")
 	f.StringVar(&s.profile, "profile", "", "folder of the browser's login (default $XDG_STATE_HOME/watcher/profile)")
-	f.StringVar(&s.browser, "browser", "", "Chromium or Chrome to use (default: found in PATH and the usual places)")
+	f.StringVar(&s.browser, "browser", "", "Chromium or Chrome to use, or headless-shell (default: found in PATH and the usual places)")
+	s.life.register(f)
 	f.BoolVar(&s.visible, "visible", false, "show the browser's window")
 	f.StringVar(&s.choices.Model, "model", "", "lower-case id of the model that the site must use (default: the page's own choice)")
 	f.StringVar(&s.choices.Thinking, "thinking", "", "auto, on or off (default: the page's own choice)")
@@ -93,6 +95,9 @@ func (s *settings) finish(f *pflag.FlagSet) error {
 	}
 	if s.goOn < 0 {
 		return usagef("--continue %d: 0 means never", s.goOn)
+	}
+	if err := s.life.check(); err != nil {
+		return err
 	}
 	if err := s.choices.check(); err != nil {
 		return err
@@ -169,6 +174,7 @@ func (s *settings) chatOptions(p *qwen.Profile, log zerolog.Logger) qwen.Options
 		Site: s.site, Table: s.table, Profile: p, Browser: s.browser, Visible: s.visible,
 		Model: s.choices.Model, Thinking: qwen.Thinking(s.choices.Thinking), Search: qwen.Search(s.choices.Search),
 		Sources: s.sources, Continue: s.goOn, PageAge: s.pageAge, TrustSPKI: s.trust, Log: log,
+		Life:     s.life.bounds(),
 		Evidence: evidenceDir(), Version: versionText(),
 	}
 }
