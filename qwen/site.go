@@ -248,6 +248,20 @@ func (o origin) at(href string) bool {
 // chatAddress is the address of a chat as it goes into the marker.
 func (o origin) chatAddress(id string) string { return o.url("/c/" + id) }
 
+// CleanAddress returns the address of a chat of the site as it may be opened, or
+// an error of the kind invalid for any other address. A fragment is left out.
+func CleanAddress(site, address string) (string, error) {
+	o, err := parseOrigin(site)
+	if err != nil {
+		return "", err
+	}
+	id, err := o.chatID(address)
+	if err != nil {
+		return "", err
+	}
+	return o.chatAddress(id), nil
+}
+
 // chatID returns the chat's id from an address, which must be this site's
 // origin with the path /c/<uuid> and nothing else: whoever can write the
 // folder must not be able to steer a logged-in browser.

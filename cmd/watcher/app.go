@@ -53,7 +53,9 @@ Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
 	a.set.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.generateCommand(), a.statusCommand(),
 		a.holdCommand(), a.releaseCommand(), a.cancelCommand(), a.retryCommand(), a.loginCommand(), a.versionCommand(),
-		a.doctorCommand(), a.doctorHoldCommand(), a.evidenceCommand(), a.logoutCommand())
+		a.doctorCommand(), a.doctorHoldCommand(), a.evidenceCommand(), a.logoutCommand(),
+		a.openCommand(), a.cleanCommand())
+	addCompletions(root)
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -20,6 +21,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"watcher": func() {
 		signalAt(os.Getenv("WATCHER_TEST_DIE_AT"), syscall.SIGKILL)
 		signalAt(os.Getenv("WATCHER_TEST_STOP_AT"), syscall.SIGSTOP)
+		if ahead, err := time.ParseDuration(os.Getenv("WATCHER_TEST_AHEAD")); err == nil {
+			testHooks.now = func() time.Time { return time.Now().Add(ahead) }
+		}
 		main()
 	}})
 }

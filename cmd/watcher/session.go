@@ -91,6 +91,7 @@ var testHooks struct {
 	driver func(qwen.Options) driver
 	chat   func(*qwen.Options)
 	agent  func(*watch.Config)
+	now    func() time.Time // of what is old
 }
 
 // close ends the browser and gives the profile up.
