@@ -98,10 +98,8 @@ func (g *clean) run(ctx context.Context, dirs []string) error {
 	if testHooks.now != nil {
 		g.now = testHooks.now()
 	}
-	for _, dir := range dirs {
-		if err := isFolder(dir); err != nil {
-			return err
-		}
+	if err := areFolders(dirs); err != nil {
+		return err
 	}
 	for _, dir := range dirs {
 		if err := g.folder(ctx, dir); err != nil {

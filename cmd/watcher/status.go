@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,18 +24,27 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, watching bool
 	c := &cobra.Command{
 		Use:   "status DIR...",
 		Short: "Say what is sent, what waits and why",
 		Long: `status reads the folders' files and says where each unfinished job stands. It
 starts no browser, sends nothing and changes nothing, whether or not the program
-runs.`,
-		Example: "  watcher status ~/outbox\n  watcher status --json ~/outbox",
+runs.
+
+With --watch it goes on: in a terminal it shows the same in place until ctrl-C,
+elsewhere it prints anew whenever something has changed.`,
+		Example: "  watcher status ~/outbox\n  watcher status --watch ~/outbox\n  watcher status --json ~/outbox",
 		Args:    needArgs("folder"),
-		RunE:    func(c *cobra.Command, dirs []string) error { return a.status(c.Context(), dirs, asJSON) },
+		RunE: func(c *cobra.Command, dirs []string) error {
+			if watching {
+				return a.watchStatus(c.Context(), dirs, asJSON)
+			}
+			return a.status(c.Context(), dirs, asJSON)
+		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	c.Flags().BoolVarP(&watching, "watch", "w", false, "go on, and show what changes")
 	return c
 }
 
@@ -81,9 +91,35 @@ type jobStatus struct {
 }
 
 func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
-	profile, err := a.set.profileDir()
+	if err := areFolders(dirs); err != nil {
+		return err
+	}
+	r, err := a.survey(ctx, dirs)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return json.NewEncoder(a.stdout).Encode(r)
+	}
+	_, err = io.WriteString(a.stdout, renderStatus(r, dirs))
+	return err
+}
+
+// areFolders refuses what can't be looked at.
+func areFolders(dirs []string) error {
+	for _, dir := range dirs {
+		if err := isFolder(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// survey looks at the profile and the folders.
+func (a *app) survey(ctx context.Context, dirs []string) (statusReport, error) {
+	profile, err := a.set.profileDir()
+	if err != nil {
+		return statusReport{}, err
 	}
 	r := statusReport{Folders: []folderStatus{}, Jobs: []jobStatus{}}
 	if p := loadPause(profile); p.Class != "" {
@@ -99,20 +135,14 @@ func (a *app) status(ctx context.Context, dirs []string, asJSON bool) error {
 	for _, dir := range dirs {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return err
+			return statusReport{}, err
 		}
 		s.config.Roots = append(s.config.Roots, abs)
 	}
 	for _, dir := range dirs {
-		if err := isFolder(dir); err != nil {
-			return err
-		}
 		s.folder(dir)
 	}
-	if asJSON {
-		return json.NewEncoder(a.stdout).Encode(r)
-	}
-	return a.printStatus(r, dirs)
+	return r, nil
 }
 
 // whoHolds asks the program that uses the profile; nil when there is none.
@@ -378,8 +408,8 @@ func loginEnds(expires time.Time) string {
 // ages says what a job's age counts from.
 var ages = map[string]string{"new": "came", "sent": "sent", "failed": "failed"}
 
-// printStatus says the same to a person: what is wrong first.
-func (a *app) printStatus(r statusReport, asked []string) error {
+// renderStatus says the same to a person: what is wrong first.
+func renderStatus(r statusReport, asked []string) string {
 	var b strings.Builder
 	for _, f := range r.Folders {
 		if f.Paused != "" {
@@ -434,6 +464,5 @@ func (a *app) printStatus(r statusReport, asked []string) error {
 		}
 		b.WriteByte('\n')
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	return b.String()
 }
