@@ -13,13 +13,16 @@ SEED    ?= 1
 BUSY := -p 1 -parallel 5
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race live demo lint fuzz crash bench clean need
+.PHONY: help build package test race live demo lint fuzz crash bench clean need
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/watcher, a static binary
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/watcher
+
+package: ## dist/: static binaries and Debian packages for amd64 and arm64
+	@packaging/build "$(VERSION)"
 
 need:
 	@.ci/need

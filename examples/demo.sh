@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # The main job, offline: five prompts are dropped in a folder, sent through a
-# real browser to the rehearsal site, and answered. Called by make demo.
+# real browser to the rehearsal site, and answered. Called by make demo; in the
+# Debian package it is /usr/lib/watcher/demo.sh.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(cd "$(dirname "$0")" && pwd)
+if [ -x "$here/rehearsal" ]; then
+  watcher=watcher rehearsal=$here/rehearsal
+else
+  watcher=$here/../bin/watcher rehearsal=$here/../bin/rehearsal
+fi
 
 work=$(mktemp -d)
 site= program=
@@ -14,7 +20,7 @@ finish() {
 trap finish EXIT
 
 echo "== a site like the real one, on this machine only"
-bin/rehearsal --ledger >"$work/site" 2>"$work/ledger" &
+"$rehearsal" --ledger >"$work/site" 2>"$work/ledger" &
 site=$!
 while [ ! -s "$work/site" ]; do
   kill -0 "$site" || exit 1
@@ -27,14 +33,14 @@ echo "$WATCHER_SITE"
 
 echo
 echo "== log in, with a token from elsewhere"
-field token | bin/watcher login --token-stdin
+field token | "$watcher" login --token-stdin
 
 echo
 echo "== watch a folder, and drop five prompts in it"
 mkdir "$work/outbox"
-bin/watcher run "$work/outbox" &
+"$watcher" run "$work/outbox" &
 program=$!
-cp examples/prompts/*.prompt "$work/outbox"
+cp "$here"/prompts/*.prompt "$work/outbox"
 
 for prompt in "$work"/outbox/*.prompt; do
   name=${prompt%.prompt}
@@ -61,7 +67,7 @@ done
 
 echo
 echo "== generate, asked about one that is done, needs no browser"
-bin/watcher generate --browser /nowhere "$work/outbox/short.prompt"
+"$watcher" generate --browser /nowhere "$work/outbox/short.prompt"
 
 kill "$site"
 wait "$site" || true

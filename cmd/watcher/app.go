@@ -22,6 +22,9 @@ type app struct {
 	loginEnds func(time.Time)
 }
 
+// buildCommands are further ones, which only the program that the build runs has.
+var buildCommands []func(*app) *cobra.Command
+
 // command builds the command tree.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
@@ -36,6 +39,9 @@ a real browser, and writes the answer to name.md.
   name.md.err   it failed: why, and the command to go on
 
 Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
+		Example: `  watcher login
+  watcher run ~/outbox
+  echo 'What does fsync promise?' > fsync.prompt && watcher generate --wait fsync.prompt`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
@@ -55,6 +61,9 @@ Every flag is also an environment variable: --send-gap is WATCHER_SEND_GAP.`,
 		a.holdCommand(), a.releaseCommand(), a.cancelCommand(), a.retryCommand(), a.loginCommand(), a.versionCommand(),
 		a.doctorCommand(), a.doctorHoldCommand(), a.evidenceCommand(), a.logoutCommand(),
 		a.openCommand(), a.cleanCommand())
+	for _, more := range buildCommands {
+		root.AddCommand(more(a))
+	}
 	addCompletions(root)
 	return root
 }
