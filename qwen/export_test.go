@@ -152,3 +152,17 @@ func (c *Client) Stray() error {
 	}
 	return err
 }
+
+// Animate gives the page a timer and an animation without end, as busy sites
+// have.
+func (c *Client) Animate() error {
+	_, err := evaluate(c.page, `(() => {
+	setInterval(() => { document.title = 'at ' + Date.now() }, 1000)
+	const dot = document.createElement('div')
+	dot.style.cssText = 'position:fixed;width:9px;height:9px;background:red'
+	document.body.append(dot)
+	dot.animate([{opacity: 0}, {opacity: 1}], {duration: 1000, iterations: Infinity})
+	return ''
+})()`)
+	return err
+}

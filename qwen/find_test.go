@@ -109,3 +109,29 @@ func TestNearestModels(t *testing.T) {
 		}
 	}
 }
+
+// TestFindHeadlessShell: it is found by each of its names, told how to be
+// installed where it is not, and refused where a window is wanted.
+func TestFindHeadlessShell(t *testing.T) {
+	names := headlessShells
+	t.Cleanup(func() { headlessShells = names })
+	headlessShells = slices.DeleteFunc(slices.Clone(names), filepath.IsAbs)
+	t.Setenv("PATH", t.TempDir())
+	_, err := FindBrowser(HeadlessShell)
+	if kindOf(err) != KindBrowser || !strings.Contains(asError(err, "", "").Hint(), "apt install chromium-headless-shell") {
+		t.Errorf("none is there: %v", err)
+	}
+	for _, name := range headlessShells {
+		path := fakeBrowser(t, name)
+		t.Setenv("PATH", filepath.Dir(path))
+		if got, err := FindBrowser(HeadlessShell); err != nil || got != path || !windowless(got) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if _, err := startBrowser(t.Context(), &Options{Browser: HeadlessShell, Visible: true}, origin{}); kindOf(err) != KindBrowser || !strings.Contains(err.Error(), "no window") {
+			t.Errorf("%s, visible: %v", name, err)
+		}
+	}
+	if windowless("/usr/bin/chromium") || windowless("/opt/google/chrome/chrome") {
+		t.Error("a browser with windows is taken for one without")
+	}
+}
