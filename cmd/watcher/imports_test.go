@@ -24,8 +24,10 @@ var mayImport = map[string]struct {
 	"qwen":                    {nil, nil},
 	"qwen/qwentest":           {nil, nil},
 	"qwen/qwentest/rehearsal": {[]string{"watcher/qwen/qwentest"}, nil},
+	"router":                  {nil, []string{"github.com/openai/openai-go/v3"}},
+	"router/routertest":       {nil, []string{}},
 	"cmd/watcher/lab":         {nil, nil},
-	"cmd/watcher":             {[]string{"watcher/state", "watcher/watch", "watcher/watch/frontmatter", "watcher/qwen"}, nil},
+	"cmd/watcher":             {[]string{"watcher/state", "watcher/watch", "watcher/watch/frontmatter", "watcher/qwen", "watcher/router"}, nil},
 }
 
 func TestImports(t *testing.T) {
