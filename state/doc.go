@@ -66,6 +66,14 @@
 // made durable before it is believed ([Dir.Believe]), because its writer may
 // have died between the link and the fsync.
 //
+// # Another engine
+//
+// A marker whose Engine is set says that the prompt was given to another engine
+// than the chat; its address leads to no chat. It is made in the same way, so
+// that one prompt has one engine. After the chat's answer failed,
+// [Dir.Exchange] puts such a marker in the place of the chat's, of which a copy
+// is kept: the name is never free on the way.
+//
 // # Collecting
 //
 // [Dir.WriteAnswer] and [Dir.WriteError] go the way of the marker: a temporary

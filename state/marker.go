@@ -33,6 +33,11 @@ type Marker struct {
 	At      int64  // unix seconds of the commit; 0 when unknown. Never a reason to send
 	After   string // in a continued chat: the assistant message that ours follows
 	Message string // the site's id of our message, once it is known
+
+	// Engine is "" for the chat, else the other engine that was asked. The
+	// address is then that engine's: it leads to no chat and no answer.
+	Engine  string
+	Instead string // with Engine: the chat that had the prompt first, and failed
 }
 
 // Fingerprint is the first 16 hex digits of the text's sha256.
@@ -53,6 +58,7 @@ func (m Marker) String() string {
 			sep = '&'
 		}
 	}
+	put("engine", m.Engine) // first: a cut one must not pass for a chat's
 	put("prompt", m.Prompt)
 	put("by", m.By)
 	put("stage", string(m.Stage))
@@ -61,6 +67,7 @@ func (m Marker) String() string {
 	}
 	put("after", m.After)
 	put("message", m.Message)
+	put("instead", m.Instead)
 	b.WriteByte('\n')
 	return b.String()
 }
@@ -138,6 +145,10 @@ func parseFragment(fragment string) (m Marker, clear bool) {
 			m.After = value
 		case "message":
 			m.Message = value
+		case "engine":
+			m.Engine = value
+		case "instead":
+			m.Instead = value
 		}
 	}
 	return m, clear

@@ -77,6 +77,8 @@ var anyMarker = rapid.Custom(func(t *rapid.T) Marker {
 		At:      rapid.Int64().Draw(t, "at"),
 		After:   text.Draw(t, "after"),
 		Message: text.Draw(t, "message"),
+		Engine:  rapid.SampledFrom([]string{"", "router", "another one"}).Draw(t, "engine"),
+		Instead: text.Draw(t, "instead"),
 	}
 })
 
