@@ -127,10 +127,11 @@ func refusal(said *openai.Error) *Error {
 		e.Kind = KindQuota
 	case code == 400 && aboutModel(said), code == 404, code == 405:
 		e.Kind, e.hint = KindSiteChanged, "see that --fallback ends in /v1 where it should, and that --fallback-model is in its list (/v1/models)"
-	case code == 408 || code == 425 || code == 503:
+	case code == 408:
+		e.Kind, e.refused = KindUnreachable, false
+	case code == 425 || code >= 500:
 		e.Kind = KindUnreachable
-		e.refused = code != 408
-	case code < 500:
+	default:
 		e.Kind = KindInvalid
 	}
 	return e

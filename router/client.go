@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -67,16 +68,38 @@ func or(d, otherwise time.Duration) time.Duration {
 // Address is where the one request of a call goes.
 func (c *Client) Address() string { return c.address }
 
-// Complete sends the prompt in exactly one request and returns the whole answer,
-// as the endpoint gave it and without the model's thinking. With an error, which
+// Reach connects to the endpoint and hangs up, to learn whether anybody is there
+// before anything is written down. Behind a proxy it asks nobody.
+func (c *Client) Reach(ctx context.Context) error {
+	r, err := http.NewRequest(http.MethodPost, c.address, nil)
+	if err != nil {
+		return unsent(err)
+	}
+	if proxy, err := http.ProxyFromEnvironment(r); err != nil || proxy != nil {
+		return nil
+	}
+	port := r.URL.Port()
+	if port == "" {
+		port = r.URL.Scheme // net knows the ports of both
+	}
+	conn, err := (&net.Dialer{Timeout: c.o.Dial}).DialContext(ctx, "tcp", net.JoinHostPort(r.URL.Hostname(), port))
+	if err != nil {
+		return unsent(err)
+	}
+	_ = conn.Close() // nothing was written to it
+	return nil
+}
+
+// Complete sends the prompt in exactly one request and returns the whole answer
+// of the model, or of Options.Model where none is named, as the endpoint gave it and without the model's thinking. With an error, which
 // is an [*Error], the text is what there was of the answer.
-func (c *Client) Complete(ctx context.Context, prompt string) (text string, err error) {
+func (c *Client) Complete(ctx context.Context, model, prompt string) (text string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := time.AfterFunc(c.o.Total, func() { cancel(fmt.Errorf("no end of the answer after %v", c.o.Total)) })
 	defer stop.Stop()
 	call := &call{dial: c.o.Dial, idle: c.o.Idle, cancel: cancel}
-	reply, err := c.post(ctx, call, prompt)
+	reply, err := c.post(ctx, call, model, prompt)
 	if err != nil {
 		return "", call.failure(ctx, err)
 	}
@@ -95,7 +118,10 @@ func (c *Client) Complete(ctx context.Context, prompt string) (text string, err 
 
 // post makes the request. The service is built without the library's client,
 // which would take keys and addresses out of the environment.
-func (c *Client) post(ctx context.Context, call *call, prompt string) (*http.Response, error) {
+func (c *Client) post(ctx context.Context, call *call, model, prompt string) (*http.Response, error) {
+	if model == "" {
+		model = c.o.Model
+	}
 	key := c.o.Key
 	if key == "" {
 		key = noKey
@@ -106,7 +132,7 @@ func (c *Client) post(ctx context.Context, call *call, prompt string) (*http.Res
 	}}
 	var reply *http.Response
 	err := client.Post(ctx, "chat/completions", openai.ChatCompletionNewParams{
-		Model:    c.o.Model,
+		Model:    model,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)},
 	}, &reply, option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream, application/json"))
 	if err == nil && reply == nil {

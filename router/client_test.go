@@ -56,7 +56,7 @@ func TestWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c := ask(t, plan)
-			got, err := c.Complete(context.Background(), prompt)
+			got, err := c.Complete(context.Background(), "", prompt)
 			if err != nil || got != routertest.Answer(prompt) {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -75,7 +75,7 @@ func TestThinkingInTheText(t *testing.T) {
 		"  indented\n":                           "  indented\n",
 	} {
 		_, c := ask(t, routertest.Plan{Content: &content})
-		if got, err := c.Complete(context.Background(), prompt); err != nil || got != want {
+		if got, err := c.Complete(context.Background(), "", prompt); err != nil || got != want {
 			t.Errorf("%q: got %q, %v", content, got, err)
 		}
 	}
@@ -119,14 +119,14 @@ func TestNotWhole(t *testing.T) {
 		"object, no choices":   {routertest.Plan{Status: 200, Body: `{"choices":[]}`, Header: map[string]string{"Content-Type": "application/json"}}, router.KindGeneration, "no answer", false},
 		"no content (204)":     {routertest.Plan{Status: 204}, router.KindSiteChanged, "204", false},
 		"hung up before reply": {routertest.Plan{Drop: true}, router.KindUnreachable, "lost", false},
-		"bad gateway":          {routertest.Plan{Status: 502, Body: "upstream"}, router.KindGeneration, "502", false},
-		"server error":         {routertest.Plan{Status: 500, Body: `{"error":{"message":"boom"}}`}, router.KindGeneration, "boom", false},
+		"bad gateway":          {routertest.Plan{Status: 502, Body: "upstream"}, router.KindUnreachable, "502", false},
+		"server error":         {routertest.Plan{Status: 500, Body: `{"error":{"message":"boom"}}`}, router.KindUnreachable, "boom", false},
 		"request timeout":      {routertest.Plan{Status: 408}, router.KindUnreachable, "408", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c := ask(t, tc.plan)
-			text, err := c.Complete(context.Background(), prompt)
+			text, err := c.Complete(context.Background(), "", prompt)
 			var e *router.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("got %q, %v", text, err)
@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c := ask(t, tc.plan)
-			_, err := c.Complete(context.Background(), prompt)
+			_, err := c.Complete(context.Background(), "", prompt)
 			var e *router.Error
 			if !errors.As(err, &e) {
 				t.Fatal(err)
@@ -192,10 +192,17 @@ func TestNobodyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	_, err = client(t, router.Options{URL: "http://" + l.Addr().String() + "/v1"}).Complete(context.Background(), prompt)
+	_, err = client(t, router.Options{URL: "http://" + l.Addr().String() + "/v1"}).Complete(context.Background(), "", prompt)
 	var e *router.Error
 	if !errors.As(err, &e) || e.MayHaveLeft() || e.Kind != router.KindUnreachable {
 		t.Errorf("got %v", err)
+	}
+	if err := client(t, router.Options{URL: "http://" + l.Addr().String() + "/v1"}).Reach(context.Background()); !errors.As(err, &e) || e.MayHaveLeft() {
+		t.Errorf("got %v", err)
+	}
+	s, c := ask(t, routertest.Plan{})
+	if err := c.Reach(context.Background()); err != nil || len(s.Posts()) != 0 {
+		t.Errorf("%v, %d requests", err, len(s.Posts()))
 	}
 }
 
@@ -203,7 +210,7 @@ func TestNobodyThere(t *testing.T) {
 func TestNoTLS(t *testing.T) {
 	s := routertest.New()
 	t.Cleanup(s.Close)
-	_, err := client(t, router.Options{URL: strings.Replace(s.URL, "http:", "https:", 1)}).Complete(context.Background(), prompt)
+	_, err := client(t, router.Options{URL: strings.Replace(s.URL, "http:", "https:", 1)}).Complete(context.Background(), "", prompt)
 	var e *router.Error
 	if !errors.As(err, &e) || e.MayHaveLeft() || len(s.Posts()) != 0 {
 		t.Errorf("got %v, %d requests", err, len(s.Posts()))
@@ -240,7 +247,7 @@ func TestOneRequest(t *testing.T) {
 				}
 			}()
 			c := client(t, router.Options{URL: "http://" + l.Addr().String() + "/v1"})
-			_, err = c.Complete(context.Background(), prompt)
+			_, err = c.Complete(context.Background(), "", prompt)
 			var e *router.Error
 			if !errors.As(err, &e) || !e.MayHaveLeft() || e.Refused() {
 				t.Errorf("got %v", err)
@@ -269,7 +276,7 @@ func TestKeyStays(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	t.Cleanup(first.Close)
-	_, err := client(t, router.Options{URL: first.URL + "/v1/", Key: "mine"}).Complete(context.Background(), prompt)
+	_, err := client(t, router.Options{URL: first.URL + "/v1/", Key: "mine"}).Complete(context.Background(), "", prompt)
 	if err == nil || reached.Load() != 0 {
 		t.Errorf("%v; the other host was asked %d times", err, reached.Load())
 	}
@@ -297,7 +304,7 @@ func TestSilence(t *testing.T) {
 			t.Parallel()
 			s, _ := ask(t, tc.plan)
 			c := client(t, router.Options{URL: s.URL, Dial: time.Second, Idle: 300 * time.Millisecond})
-			text, err := c.Complete(context.Background(), prompt)
+			text, err := c.Complete(context.Background(), "", prompt)
 			if tc.whole {
 				if err != nil || text != routertest.Answer(prompt) {
 					t.Errorf("got %q, %v", text, err)
@@ -315,7 +322,7 @@ func TestSilence(t *testing.T) {
 func TestTotalTime(t *testing.T) {
 	s, _ := ask(t, routertest.Plan{Pause: make(chan struct{})})
 	c := client(t, router.Options{URL: s.URL, Total: 300 * time.Millisecond})
-	if _, err := c.Complete(context.Background(), prompt); err == nil || !strings.Contains(err.Error(), "no end of the answer") {
+	if _, err := c.Complete(context.Background(), "", prompt); err == nil || !strings.Contains(err.Error(), "no end of the answer") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -330,7 +337,7 @@ func TestStop(t *testing.T) {
 		}
 		cancel()
 	}()
-	_, err := c.Complete(ctx, prompt)
+	_, err := c.Complete(ctx, "", prompt)
 	var e *router.Error
 	if !errors.As(err, &e) || !e.MayHaveLeft() || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

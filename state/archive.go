@@ -65,6 +65,22 @@ func (d *Dir) ArchiveError(n Name) (string, error) { return d.retireFile(n, Kind
 // ArchiveAnswer renames an answer to .md.N, for a retry, and gives that name.
 func (d *Dir) ArchiveAnswer(n Name) (string, error) { return d.retireFile(n, KindAnswer) }
 
+// RestoreError gives a .md.err that was set aside its name again; ErrExists when
+// there is one by now.
+func (d *Dir) RestoreError(n Name, archive string) error {
+	if err := n.Check(); err != nil {
+		return err
+	}
+	err := d.moveAside(archive, n.File(KindError))
+	if err == nil {
+		err = d.syncFolder()
+	}
+	if err != nil {
+		return d.fail("restore", n.File(KindError), err)
+	}
+	return nil
+}
+
 func (d *Dir) retireFile(n Name, k Kind) (string, error) {
 	if err := n.Check(); err != nil {
 		return "", err

@@ -13,6 +13,9 @@ func (l *loop) account(j *job, r report, now time.Time, known bool) {
 	t, sending := r.trouble, r.order.verb == send
 	switch {
 	case t == nil || endsJob(t.class) || t.class == ClassBusy:
+	case r.order.verb == route && !r.folder:
+		l.pauseOther(j, t, now)
+		return
 	case r.folder:
 		if known {
 			l.pauseFolder(j, t, now)
@@ -26,6 +29,9 @@ func (l *loop) account(j *job, r report, now time.Time, known bool) {
 	if known && j.folder.brake.Class != "" && (r.wrote || sending && (r.owner != "" || t != nil)) {
 		n := j.folder.brake.end()
 		l.log.Info().Str("folder", j.folder.path).Int("count", n).Msg("folder can be written again")
+	}
+	if r.spoke == route && t == nil {
+		l.releaseOther()
 	}
 	if t == nil && (r.spoke == send || r.spoke == collect && stopsReading(l.brake.Class) && !l.needsSend) {
 		l.release("it works again")
@@ -123,7 +129,7 @@ func (l *loop) told(j *job, r report) {
 		if n := j.repeats.ok(); n > 0 {
 			l.address(l.line(zerolog.InfoLevel, j), j).Int("count", n).Msg("recovered")
 		}
-	case j.phase() == state.Sent && !r.folder:
+	case j.phase() == state.Sent && !r.folder && r.order.verb != route:
 		if j.repeats.fail(r.ended) {
 			what(l.address(l.line(zerolog.WarnLevel, j), j), t).Int("count", j.repeats.count).Msg("cannot read the chat")
 		}

@@ -48,7 +48,9 @@ type Config struct {
 	CheckFile func(name string, size int64) error
 	// Scratch is a folder of the program's own for copies of what goes with a
 	// prompt; empty: the system's for temporary files.
-	Scratch  string
+	Scratch string
+	// Fallback says which prompts go to another engine; the zero one lets none.
+	Fallback Fallback
 	MaxChars int // characters (Unicode code points) of the longest prompt that is sent; 0: no limit
 
 	// Events opens the source of file events; nil means fsnotify. Events only
@@ -140,6 +142,9 @@ func (c *Config) check() error {
 	}
 	if c.MaxChars < 0 {
 		return fmt.Errorf("set up the agent: prompts of at most %d characters; 0 means no limit", c.MaxChars)
+	}
+	if err := c.Fallback.check(); err != nil {
+		return err
 	}
 	roots := make([]string, len(c.Roots))
 	for i, r := range c.Roots {

@@ -38,7 +38,7 @@ func decideControl(v view) action {
 		return leave(v, reasonTheirs)
 	}
 	a := action{verb: retry, at: v.askAt, reason: "its .prompt.retry is being taken up"}
-	unknown := v.files.Has(state.KindMarker) && v.owner == ""
+	unknown := v.files.Has(state.KindMarker) && v.owner == "" && v.marker.Engine == ""
 	if unknown && v.brake.Class != "" && stopsReading(v.brake.Class) {
 		a.at, a.queue = later(a.at, v.brake.Until), true
 		a.reason = "its .prompt.retry waits; " + v.brake.Reason
@@ -47,7 +47,12 @@ func decideControl(v view) action {
 }
 
 // theirs reports whether the marker is known to be another owner's.
-func (v view) theirs() bool { return v.owner != "" && v.marker.By != "" && v.marker.By != v.owner }
+func (v view) theirs() bool {
+	if v.marker.Engine != "" {
+		return !v.other.owned
+	}
+	return v.owner != "" && v.marker.By != "" && v.marker.By != v.owner
+}
 
 // leave goes on with the job as if its .retry were not there, and says why.
 func leave(v view, why string) action {

@@ -31,6 +31,8 @@ type order struct {
 	enclosed []state.Identity // what goes with the prompt, as two looks saw it; for send
 	expire   time.Duration    // what the prompt's options say of it; 0: nothing
 	shared   bool             // another job waits for its answer in the same chat
+	wanted   bool             // the prompt asks for another engine
+	kept     string           // another engine's answer that could not be written so far
 }
 
 // report is what came of an order.
@@ -38,7 +40,7 @@ type report struct {
 	order    order
 	ended    time.Time
 	owner    string // the chat's owner, when it was asked
-	spoke    verb   // send or collect: a call to the chat that worked; else rest
+	spoke    verb   // send or collect: a call to the chat that worked; route: another engine replied; else rest
 	trouble  *trouble
 	folder   bool          // the trouble is the folder's, not the queue's
 	failed   *trouble      // the job failed for good, and its .md.err is written
@@ -56,6 +58,8 @@ type report struct {
 	altered  bool   // the page changed the text, and refused it
 	away     bool   // the chat is another account's
 	banned   bool   // never to be sent by this process, whatever the folder says
+	barred   bool   // not to be given to another engine as its files are
+	kept     string // another engine's answer that could not be written
 	stale    bool   // the marker is not the one that was remembered
 	note     string // one thing to say, for the log
 }
@@ -73,6 +77,8 @@ func (c *courier) do(ctx context.Context, o order) report {
 	switch o.verb {
 	case send:
 		c.send(ctx, &r)
+	case route:
+		c.route(ctx, &r)
 	case prove, collect, find:
 		c.attend(ctx, &r)
 	case cancel:
@@ -104,8 +110,14 @@ func (c *courier) attend(ctx context.Context, r *report) {
 		r.patience, r.doubt = patience{}, doubt{}
 		return
 	}
-	c.compare(r)
+	if m.Engine == "" {
+		c.compare(r)
+	}
 	r.patience = r.patience.expires(0, m.At, time.Now(), c.expire(r))
+	if m.Engine != "" {
+		c.asked(r)
+		return
+	}
 	switch o.verb {
 	case prove:
 		c.prove(ctx, r)

@@ -14,6 +14,7 @@ const (
 	rest    verb = iota // nothing, until its files change
 	wait                // nothing before action.at, or before something else changes
 	send                // send the prompt
+	route               // give it to another engine
 	prove               // released by us: find out whether it left
 	collect             // read the chat
 	find                // sent, address unknown: look for the chat
@@ -22,7 +23,7 @@ const (
 )
 
 func (v verb) String() string {
-	return [...]string{"rest", "wait", "send", "prove", "collect", "find", "cancel", "retry"}[v]
+	return [...]string{"rest", "wait", "send", "route", "prove", "collect", "find", "cancel", "retry"}[v]
 }
 
 // acts reports whether the verb is an order for the courier.
@@ -76,6 +77,9 @@ type view struct {
 	exempt    bool      // a known refusal: read at once, pause or not
 	due       time.Time // of the next read
 
+	other  otherView // what there is beside the chat
+	tooOld bool      // of a sent one: Config.Expire is over since its marker's time
+
 	// For a control file.
 	askedAt time.Time     // when it was first seen
 	askAt   time.Time     // not to be taken up before
@@ -98,7 +102,7 @@ func decidePhase(v view) action {
 	case state.Sent:
 		return decideSent(v)
 	case state.Failed:
-		return action{reason: "it failed: its .md.err says why"}
+		return decideFailed(v)
 	case state.Done:
 		return action{reason: "the answer is there"}
 	}
@@ -128,6 +132,10 @@ func decideNew(v view) action {
 		return action{verb: wait, at: v.lostUntil, reason: reasonLost}
 	case v.folderHold:
 		a.reason = reasonFolderHold
+	case v.other.wanted:
+		return v.routes("it asks for another engine")
+	case v.other.pause && !v.other.barred && v.now.Before(v.brake.Until):
+		return v.routes("the chat is paused (" + v.brake.Class + "), so another engine is asked")
 	case v.brake.Class != "" && v.now.Before(v.brake.Until):
 		a.reason, a.at = v.brake.Reason, v.brake.Until
 	case v.unanswered >= v.inFlight:
@@ -147,6 +155,8 @@ func decideSent(v view) action {
 	a := action{at: v.due}
 	m := v.marker
 	switch {
+	case m.Engine != "":
+		return decideAsked(v)
 	case m.Address == "":
 		a.verb, a.reason = find, "it was sent, and its chat's address is not known"
 	case m.Stage != state.StageReleased:

@@ -16,7 +16,7 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 			continue
 		}
 		for _, j := range f.jobs {
-			if l.busy(j) || j.needsMarker() && !j.believed {
+			if l.busy(j) || (j.needsMarker() || l.mayRoute(j)) && !j.believed {
 				continue
 			}
 			j.action = decide(l.view(j, now, here+elsewhere))
@@ -30,7 +30,7 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 				if a.reason != reasonChanging || now.Sub(j.since) > 2*l.settle(j) {
 					l.say(j, a.reason)
 				}
-			case a.verb == send:
+			case (a.verb == send || a.verb == route) && !a.at.After(now):
 				sendNext = firstToSend(sendNext, j)
 			case a.verb.acts() && !a.at.After(now):
 				readNext = firstToRead(readNext, j)
@@ -63,15 +63,18 @@ func (l *loop) view(j *job, now time.Time, unanswered int) view {
 		brake:  l.brake.Pause,
 		marker: j.marker, owner: l.owner, confirmed: j.doubt.confirmed,
 		exempt: j.doubt.refusal != nil && !j.doubt.empty.IsZero(), due: j.due,
+		tooOld:  j.marker.At != 0 && now.Sub(time.Unix(j.marker.At, 0)) >= l.cfg.Expire,
 		askedAt: j.askedAt, askAt: later(j.askAt, j.folder.brake.Until), grace: l.cfg.Grace,
 	}
 	if j.phase() != state.New {
+		v.other = l.otherView(j)
 		return v
 	}
 	if j.unsettled == "" {
 		v.awaits, v.awaitsTill = l.awaits(j, now)
 		v.unsettled = j.unsettled
 	}
+	v.other = l.otherView(j) // the options are known now
 	if v.awaits == "" && now.Before(j.restTill) {
 		v.awaits, v.awaitsTill = j.rest, j.restTill
 	}
@@ -130,11 +133,11 @@ func (l *loop) hand(j *job) {
 	v := j.action.verb
 	o := order{verb: v, dir: j.folder.dir, name: j.name, settled: j.glance, seen: j.seen, changed: j.changed, row: l.row,
 		marker: j.marker, doubt: j.doubt, patience: j.patience, owner: l.owner, mute: l.mute(time.Now()),
-		enclosed: j.wish.terms.files, expire: j.expire}
+		enclosed: j.wish.terms.files, expire: j.expire, wanted: j.wantsEngine(), kept: j.kept}
 	o.shared = v == cancel && j.marker.Address != "" && l.jobIn(j.marker.Address, j) != nil
 	l.working, l.current, l.job = true, o, j
-	l.lastRead, l.handed = v != send, time.Now()
-	if v == send {
+	l.lastRead, l.handed = v != send && v != route, time.Now()
+	if !l.lastRead {
 		j.folder.sentAt = time.Now()
 		l.progress(j, "sending")
 	}

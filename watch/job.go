@@ -48,7 +48,14 @@ type job struct {
 	expire   time.Duration // of its options; 0: the configured one
 	length   int           // of the answer so far
 
+	// Beside the chat.
+	barred   bool   // no other engine is asked, as long as the files are as they were: ...
+	barredAt sight  // ... so
+	kept     string // another engine's answer that could not be written so far
+
 	// While Failed.
+	failure state.Failure  // what the .md.err says
+	weighed bool           // it was read
 	checked state.Identity // the prompt as compared with the .md.err
 
 	// While a .cancel or .retry is there.
@@ -70,6 +77,11 @@ func (j *job) asks() bool { return j.files.Has(state.KindCancel) || j.files.Has(
 // marker says.
 func (j *job) needsMarker() bool {
 	return j.phase() == state.Sent || j.files.Has(state.KindMarker) && j.files.Has(state.KindRetry)
+}
+
+// wantsEngine reports whether the prompt itself asks for another engine.
+func (j *job) wantsEngine() bool {
+	return !j.wish.plain && j.wish.prompt.Options.Engine == EngineRouter
 }
 
 // sight is what a look at a new job sees: the prompt, and its .ready where one

@@ -44,7 +44,10 @@ func (l *loop) update(j *job, files state.Files, now time.Time, r *report) {
 	case r == nil && j.phase() == state.New && j.unsettled != "" && j.unsettled != reasonChanging && now.Before(j.lookAt):
 		j.lookAt = now // something may have changed: no need to be patient
 	}
-	if j.needsMarker() {
+	if j.phase() == state.Failed {
+		l.weigh(j)
+	}
+	if j.needsMarker() || l.mayRoute(j) {
 		l.believe(j)
 	}
 	l.keepPace(j, address)

@@ -22,6 +22,9 @@ type loop struct {
 	needsSend bool               // only a send that works can end it
 	lines     throttle
 
+	other      brake // another engine's own pause
+	otherLines throttle
+
 	source Source
 	deaf   bool // no file events for some folder: said once
 
@@ -47,6 +50,7 @@ func newLoop(a *Agent, roots []string) *loop {
 	l := &loop{Agent: a, log: a.cfg.Log, folders: map[string]*folder{}, waiting: map[subject]int{},
 		orders: make(chan order), reports: make(chan report, 1)}
 	l.brake.Pause = a.cfg.Pause
+	l.other.Pause = a.cfg.Fallback.Pause
 	now := time.Now()
 	l.resumePace(now)
 	for _, path := range roots {
@@ -177,6 +181,7 @@ func (l *loop) kicked() {
 	}
 	if retry {
 		l.release("asked to try now")
+		l.releaseOther()
 	}
 }
 

@@ -114,5 +114,5 @@ func (p patience) verdict(now time.Time, stall time.Duration) string {
 
 // ours reports whether a marker counts as one of our unanswered chats.
 func ours(m state.Marker, owner string) bool {
-	return m.By != "" && (owner == "" || m.By == owner)
+	return m.Engine == "" && m.By != "" && (owner == "" || m.By == owner)
 }

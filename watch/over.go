@@ -12,7 +12,7 @@ func (l *loop) over(k *ask, o Outcome, now time.Time) bool {
 	switch {
 	case j == nil || (o == Done || o == Failed) && !j.asks():
 		return true
-	case l.busy(j):
+	case l.busy(j) || l.asking(j):
 		return !k.stay && !now.Before(k.at.Add(l.cfg.Patience))
 	case j.asks() && j.action.verb >= cancel:
 		return !k.wait && !now.Before(k.at.Add(l.cfg.Patience))
@@ -55,7 +55,7 @@ func (l *loop) settle(j *job) time.Duration {
 func (l *loop) overSent(k *ask, j *job, o Outcome, now time.Time) bool {
 	tried := !j.triedAt.Before(k.at)
 	switch {
-	case o == SentNow || !j.believed:
+	case o == SentNow || !j.believed || j.marker.Engine != "" && j.action.verb == wait:
 		return true
 	case j.action.verb == prove && k.stay:
 		// Stay while the proof makes progress.

@@ -46,7 +46,7 @@ func (l *loop) resumePace(now time.Time) {
 // before is the address that its marker held so far.
 func (l *loop) keepPace(j *job, before string) {
 	p, m := l.cfg.Pace, j.marker
-	if p == nil {
+	if p == nil || m.Engine != "" && before == m.Address {
 		return
 	}
 	waits := j.phase() == state.Sent && j.believed
@@ -55,7 +55,7 @@ func (l *loop) keepPace(j *job, before string) {
 		delete(l.chats, before)
 		p.Close(before)
 	}
-	if _, open := l.chats[m.Address]; waits && !open && m.Address != "" && l.owner != "" && m.By == l.owner {
+	if _, open := l.chats[m.Address]; waits && !open && m.Address != "" && m.Engine == "" && l.owner != "" && m.By == l.owner {
 		l.chats[m.Address] = mine
 		p.Open(m.Address, mine)
 	}

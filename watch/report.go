@@ -72,6 +72,10 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 	if r.spoke == send {
 		j.sentAt = now
 	}
+	if r.order.verb == route { // all that it went by may be another by now
+		j.weighed, j.believed, j.failure = false, false, state.Failure{}
+		j.barred, j.barredAt = r.barred, j.glance
+	}
 	if r.turn != nil {
 		j.length = utf8.RuneCountInString(r.turn.Text)
 	}
@@ -97,6 +101,7 @@ func (j *job) remember(r *report, poll time.Duration, now time.Time) {
 }
 
 func (j *job) rememberSent(r *report, poll time.Duration, now time.Time) {
+	j.kept = r.kept
 	j.doubt, j.patience, j.seen, j.changed, j.expire = r.doubt, r.patience, r.seen, r.changed, r.expire
 	if r.marker != nil {
 		j.marker, j.believed = *r.marker, true

@@ -73,6 +73,10 @@ func (l *loop) result(k *ask) Result {
 		}
 	case state.Failed:
 		r.Outcome = Failed
+		if l.asking(j) {
+			r.Outcome, r.Reason, r.Next = InProgress, reasonAsking, l.cfg.Poll
+			break
+		}
 		f, err := j.folder.dir.ReadError(j.name)
 		if r.Class, r.Reason, r.Address = f.Class, f.Sentence, f.Address; err != nil {
 			r.Reason = err.Error()
@@ -105,12 +109,18 @@ func (l *loop) resultNew(r *Result, j *job) {
 	switch {
 	case l.busy(j):
 		r.Reason = "it is being sent"
+		if l.asking(j) {
+			r.Reason = reasonAsking
+		}
 		return
 	case j.unseen != nil: // it may have been sent
 		r.Class, r.Reason = ClassDisk, j.unseen.Error()
 		return
 	}
 	p := l.brake.Pause
+	if j.wantsEngine() {
+		p = l.other.Pause
+	}
 	if p.Class == "" {
 		p = j.folder.brake.Pause
 	}
@@ -126,6 +136,10 @@ func (l *loop) resultNew(r *Result, j *job) {
 		return
 	}
 	r.Outcome, r.Class, r.Reason, r.Hint, r.Next = CannotSend, p.Class, p.Reason, p.Hint, p.Until.Sub(now)
+	if o := l.other.Pause; o.Class != "" && l.cfg.Fallback.takes(p.Class) && !j.wantsEngine() {
+		r.Reason = j.action.reason // which names both
+		r.Hint = o.Hint
+	}
 }
 
 func (l *loop) resultSent(r *Result, k *ask, j *job) {
@@ -134,6 +148,8 @@ func (l *loop) resultSent(r *Result, k *ask, j *job) {
 	case j.marker.Stage == state.StageSent && (k.unsent && ours(j.marker, l.owner) || j.sentAt.After(k.at)),
 		j.doubt.confirmed && j.sentAt.After(k.at):
 		r.Outcome = SentNow
+	case j.marker.Engine != "":
+		r.Reason = j.action.reason
 	case j.trouble != nil:
 		r.Class, r.Reason, r.Hint = j.trouble.class, j.trouble.text, j.trouble.hint
 	case !j.believed:

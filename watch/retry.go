@@ -126,7 +126,9 @@ func (c *courier) owned(ctx context.Context, r *report, m state.Marker) error {
 	switch {
 	case m.By == "":
 		return ErrNobodys
-	case m.By == r.order.owner:
+	case m.Engine != "" && !c.cfg.Fallback.owns(m.By):
+		return ErrTheirs
+	case m.Engine != "" || m.By == r.order.owner:
 		return nil
 	}
 	owner, err := c.cfg.Chat.Owner(ctx)

@@ -29,6 +29,10 @@ func (c *courier) send(ctx context.Context, r *report) {
 	if !ready {
 		return
 	}
+	if p.Options.Engine != "" { // it is another's, and was not read so before
+		r.wait = reasonChanging
+		return
+	}
 	// The marker's place on the disk is taken now: a full or read-only folder
 	// shows before the site is touched.
 	pending, err := o.dir.Prepare(o.name, markerSize)
@@ -146,7 +150,7 @@ var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // key.
 var markerSize = len(state.Marker{
 	Address: strings.Repeat("a", 200), Prompt: strings.Repeat("p", 16), By: strings.Repeat("b", 64),
-	Stage: state.StageReleased, At: 1 << 40, After: strings.Repeat("f", 64), Message: strings.Repeat("m", 64),
+	Stage: state.StageReleased, At: 1 << 40, Engine: EngineRouter, Instead: strings.Repeat("i", 200), After: strings.Repeat("f", 64), Message: strings.Repeat("m", 64),
 }.String())
 
 // envelope is one send on its way: whether it was committed, refused or
@@ -158,6 +162,7 @@ type envelope struct {
 	terms   terms
 	pending *state.Pending
 	owner   string
+	engine  string // another engine than the chat; "" for the chat
 
 	mu        sync.Mutex
 	calledOff bool          // the program stops: too late to commit
@@ -205,7 +210,7 @@ func (e *envelope) commit(address, after string) error {
 		return e.refused
 	}
 	m := state.Marker{Address: address, Prompt: e.prompt.Sum, By: e.owner,
-		Stage: state.StageReleased, At: time.Now().Unix(), After: after}
+		Stage: state.StageReleased, At: time.Now().Unix(), After: after, Engine: e.engine}
 	err := e.pending.Commit(m)
 	if err == nil || errors.Is(err, state.ErrInDoubt) {
 		e.committed = &m

@@ -54,6 +54,10 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time,
 	if p.Short != "" {
 		return terms{wait: p.Short} // then nothing that it says is sure
 	}
+	router := o.Engine == frontmatter.EngineRouter
+	if router && (o.Chat != "" || len(o.Attach) > 0) {
+		return terms{bad: "engine: another engine continues no chat and takes no attachments"}
+	}
 	t := c.follow(dir, name, o.Chat, known)
 	if t.bad != "" {
 		return t
@@ -64,7 +68,7 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time,
 		return terms{bad: bad}
 	case now.Before(o.NotBefore):
 		return terms{wait: "not before " + o.NotBefore.Local().Format(time.DateTime), until: o.NotBefore}
-	case o.Engine == frontmatter.EngineRouter:
+	case router && c.Fallback.Engine == nil:
 		return terms{wait: reasonRouter}
 	case missing != "":
 		return terms{wait: missing, soon: soon}
@@ -73,7 +77,7 @@ func (c *Config) terms(dir *state.Dir, name state.Name, p Prompt, now time.Time,
 	return t
 }
 
-const reasonRouter = "it asks for the engine router, and none is set up"
+const reasonRouter = "it asks for the engine router, and none is set up (--fallback-model)"
 
 // parents remembers what was found of parents, by how they were named: many
 // prompts can wait for one.
@@ -241,6 +245,8 @@ func (p parent) terms(d *state.Dir, files state.Files, ref string) terms {
 	switch {
 	case err != nil:
 		return wait(": %v", err)
+	case m.Engine != "":
+		return wait(": it was answered by another engine, so there is no chat to continue")
 	case m.Address == "":
 		return wait(": it is done, and its %s holds no address", strconv.Quote(p.name.File(state.KindMarker)))
 	}
