@@ -160,10 +160,10 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 		if j.failure.Command != "" {
 			r.Hint = "to go on: " + j.failure.Command
 		}
-		return r, true, nil
+		return r, !g.failedOn(j), nil
 	case state.New:
 		if dir, err := g.set.profileDir(); err == nil && !noticeDeleted(filepath.Dir(file)) {
-			r, done := pausedNow(loadPause(dir), r)
+			r, done := g.newNow(dir, j, r)
 			return r, done, nil
 		}
 	case state.Sent:
@@ -391,6 +391,9 @@ func (g *generate) noSession(err error, open []int, results []watch.Result) erro
 	fault := watch.FaultOf(err)
 	for _, at := range open {
 		r := &results[at]
+		if r.Phase == state.Failed && r.Outcome == watch.Failed {
+			continue // its files said so already
+		}
 		if fault == nil {
 			*r = unknown(*r, err, g.set.poll)
 			continue

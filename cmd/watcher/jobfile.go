@@ -19,8 +19,11 @@ type jobFiles struct {
 	address string
 	doubted string // whose marker says "released": its owner has to find out; "" for any other
 	failure state.Failure
-	void    bool // the failure speaks of another text than the prompt's
-	asks    bool // a .cancel or a .retry waits to be obeyed
+	void    bool   // the failure speaks of another text than the prompt's
+	held    bool   // its .prompt.hold is there
+	engine  string // what a new prompt's options ask for
+	routed  bool   // its marker is another engine's
+	asks    bool   // a .cancel or a .retry waits to be obeyed
 }
 
 // lookAt reads what the files of a prompt's job say. plain: no prompt has options.
@@ -41,14 +44,18 @@ func lookAt(file string, plain bool) (jobFiles, error) {
 	if err != nil {
 		return jobFiles{}, fmt.Errorf("look at %s: %w", file, err)
 	}
-	j := jobFiles{phase: files.Phase(), asks: files.Has(state.KindCancel) || files.Has(state.KindRetry)}
+	j := jobFiles{phase: files.Phase(), asks: files.Has(state.KindCancel) || files.Has(state.KindRetry), held: files.Has(state.KindHold)}
 	if files.Has(state.KindMarker) {
 		if m, err := dir.Believe(name); err == nil {
-			j.address = m.Address
+			j.address, j.routed = m.Address, m.Engine != ""
 			if m.Stage == state.StageReleased {
 				j.doubted = m.By
 			}
 		}
+	}
+	if j.phase == state.New {
+		p, _ := watch.ReadPrompt(dir, name, plain) // what cannot be read, the step tells of
+		j.engine = p.Options.Engine
 	}
 	if j.phase == state.Failed {
 		j.readFailure(dir, name, files, plain)

@@ -31,9 +31,11 @@ func pausePath(profile string) string { return filepath.Join(profile, "pause") }
 
 // loadPause returns the profile's pause; the zero one when there is none. A
 // file that can't be read counts as none: it only ever says "not yet".
-func loadPause(profile string) watch.Pause {
+func loadPause(profile string) watch.Pause { return loadPauseFile(pausePath(profile)) }
+
+func loadPauseFile(path string) watch.Pause {
 	var r pauseRecord
-	b, err := os.ReadFile(pausePath(profile))
+	b, err := os.ReadFile(path)
 	if err != nil || json.Unmarshal(b, &r) != nil {
 		return watch.Pause{}
 	}
@@ -41,8 +43,9 @@ func loadPause(profile string) watch.Pause {
 }
 
 // savePause writes the pause, or removes it when it has ended.
-func savePause(profile string, p watch.Pause) error {
-	path := pausePath(profile)
+func savePause(profile string, p watch.Pause) error { return savePauseFile(pausePath(profile), p) }
+
+func savePauseFile(path string, p watch.Pause) error {
 	if p.Class == "" {
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err

@@ -60,6 +60,9 @@ func (a *app) wire(s *session, log zerolog.Logger, change func(*watch.Config)) e
 	}
 	c := a.set.agentConfig(s.driver, id, log)
 	bindPause(&c, s.profile.Dir(), log)
+	if err := a.set.fallback.bind(&c, s.profile, log); err != nil {
+		return err
+	}
 	c.Pace = openPace(s.profile.Dir(), log)
 	c.Scratch = filepath.Join(s.profile.Dir(), "outgoing")
 	if err := os.RemoveAll(c.Scratch); err != nil { // what a crash left; nobody else holds the profile

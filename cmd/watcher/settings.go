@@ -21,6 +21,7 @@ type settings struct {
 	site, profile, browser      string
 	siteFile                    string
 	choices                     choices
+	fallback                    fallback
 	sources                     bool
 	maxChars, goOn              int
 	life                        browserLife
@@ -52,6 +53,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.StringVar(&s.choices.Thinking, "thinking", "", "auto, on or off (default: the page's own choice)")
 	f.StringVar(&s.choices.Search, "search", "", "let the model search the web: on or off (default: the page's own choice)")
 	f.StringVar(&s.choices.FrontMatter, "front-matter", "on", "off: a prompt's first lines are text, whatever they look like (docs/front-matter.md)")
+	s.fallback.register(f)
 	f.BoolVar(&s.sources, "sources", false, "list what the model's web search found at the end of name.md")
 	f.IntVar(&s.goOn, "continue", 30, "have the site go on this often with an answer that it ends at its length limit; 0: never")
 	f.IntVar(&s.maxChars, "max-chars", qwen.MaxChars, "a prompt of more characters is refused before anything is sent; 0: no limit")
@@ -100,6 +102,9 @@ func (s *settings) finish(f *pflag.FlagSet) error {
 		return err
 	}
 	if err := s.choices.check(); err != nil {
+		return err
+	}
+	if err := s.fallback.finish(f); err != nil {
 		return err
 	}
 	if err := s.readTable(); err != nil {
@@ -186,6 +191,7 @@ func (s *settings) agentConfig(chat watch.Chat, id string, log zerolog.Logger) w
 	c.Recursive, c.RequireReady = s.recursive, s.ready
 	c.Settle, c.Rescan, c.Poll, c.Grace = s.settle, s.rescan, s.poll, s.grace
 	c.Stall, c.Expire, c.SendGap, c.InFlight = s.stall, s.expire, s.gap, s.inFlight
+	c.Fallback = s.fallback.config()
 	c.MaxChars, c.PlainText, c.CheckFile = s.maxChars, s.plain(), qwen.CheckFile
 	return c
 }

@@ -50,9 +50,10 @@ elsewhere it prints anew whenever something has changed.`,
 
 // status is what the command prints with --json. The names are stable.
 type statusReport struct {
-	Pause   *pauseRecord   `json:"pause,omitempty"`  // why nothing is sent now
-	Holder  *holderInfo    `json:"holder,omitempty"` // the program that is at work
-	Login   *loginStatus   `json:"login,omitempty"`  // as a page last showed it
+	Pause   *pauseRecord   `json:"pause,omitempty"`        // why nothing is sent now
+	Router  *pauseRecord   `json:"router_pause,omitempty"` // why another engine is not asked now
+	Holder  *holderInfo    `json:"holder,omitempty"`       // the program that is at work
+	Login   *loginStatus   `json:"login,omitempty"`        // as a page last showed it
 	Folders []folderStatus `json:"folders"`
 	Jobs    []jobStatus    `json:"jobs"` // the unfinished ones, by folder and name
 }
@@ -85,6 +86,7 @@ type jobStatus struct {
 	Reason  string `json:"reason"`         // where it stands, in words
 	Next    string `json:"next,omitempty"` // a command that goes on, where no program does by itself
 	Changed bool   `json:"changed,omitempty"`
+	Engine  string `json:"engine,omitempty"` // that was asked, where it is not the chat
 
 	Options *optionsStatus `json:"options,omitempty"` // of its front matter, as it is now
 	Until   time.Time      `json:"until,omitzero"`    // when what it waits for ends by itself
@@ -125,6 +127,10 @@ func (a *app) survey(ctx context.Context, dirs []string) (statusReport, error) {
 	if p := loadPause(profile); p.Class != "" {
 		record := pauseRecord(p)
 		r.Pause = &record
+	}
+	if p := loadPauseFile(routerPausePath(profile)); p.Class != "" {
+		record := pauseRecord(p)
+		r.Router = &record
 	}
 	r.Holder = whoHolds(ctx, profile)
 	if n := qwen.ReadLoginNote(profile); !n.Seen.IsZero() {
@@ -240,6 +246,9 @@ func (s *surveyor) job(dir *state.Dir, name state.Name, list state.Listing) jobS
 	case state.Sent:
 		s.sent(&j, dir, name)
 	case state.Failed:
+		if m, err := dir.Believe(name); err == nil {
+			j.Engine = m.Engine
+		}
 		failure, err := dir.ReadError(name)
 		j.Class, j.Reason, j.Next, j.Address = failure.Class, failure.Sentence, failure.Command, failure.Address
 		j.Age = ageOf(failure.When)
@@ -282,7 +291,7 @@ const sendable = "to be sent; no program is at work"
 func (s *surveyor) whyNot(j *jobStatus, dir *state.Dir, name state.Name, list state.Listing) string {
 	files := list.Jobs[name]
 	pause := ""
-	if p := s.report.Pause; p != nil {
+	if p := s.report.Pause; p != nil && !s.set.fallback.takes(p.Class) {
 		pause = "paused: " + p.Class
 	}
 	if why := state.May(files, pause, true); why != "" {
@@ -377,7 +386,10 @@ func (s *surveyor) sent(j *jobStatus, dir *state.Dir, name state.Name) {
 	if s.report.Holder == nil {
 		j.Next = "watcher generate " + watch.Quote(j.File)
 	}
+	j.Engine = m.Engine
 	switch {
+	case m.Engine != "":
+		j.Reason = askedElsewhere(m, s.report.Holder != nil)
 	case m.Address == "":
 		j.Reason = "sent, its chat's address is unknown; the account's chats are looked through"
 	case m.By != "" && !slices.Contains(s.owners, m.By):
@@ -419,6 +431,13 @@ func renderStatus(r statusReport, asked []string) string {
 	}
 	if p := r.Pause; p != nil {
 		fmt.Fprintf(&b, "PAUSED (%s): %s\n", p.Class, p.Reason)
+		if p.Hint != "" {
+			fmt.Fprintf(&b, "  what to do: %s\n", p.Hint)
+		}
+		fmt.Fprintf(&b, "  next try: %s\n", p.Until.Local().Format(time.DateTime))
+	}
+	if p := r.Router; p != nil {
+		fmt.Fprintf(&b, "other engine paused (%s): %s\n", p.Class, p.Reason)
 		if p.Hint != "" {
 			fmt.Fprintf(&b, "  what to do: %s\n", p.Hint)
 		}
