@@ -115,7 +115,7 @@ func (c *courier) attend(ctx context.Context, r *report) {
 	}
 	r.patience = r.patience.expires(0, m.At, time.Now(), c.expire(r))
 	if m.Engine != "" {
-		c.asked(r)
+		c.asked(ctx, r)
 		return
 	}
 	switch o.verb {

@@ -77,6 +77,10 @@ func (l *loop) result(k *ask) Result {
 			r.Outcome, r.Reason, r.Next = InProgress, reasonAsking, l.cfg.Poll
 			break
 		}
+		if j.unseen != nil { // its last order may have brought its answer
+			r.Outcome, r.Class, r.Reason, r.Next = InProgress, ClassDisk, j.unseen.Error(), l.cfg.Poll
+			break
+		}
 		f, err := j.folder.dir.ReadError(j.name)
 		if r.Class, r.Reason, r.Address = f.Class, f.Sentence, f.Address; err != nil {
 			r.Reason = err.Error()

@@ -261,7 +261,7 @@ func (c *courier) call(ctx context.Context, r *report, m state.Marker, p Prompt,
 	text, err := c.cfg.Fallback.Engine.Complete(ctx, model, p.Text)
 	if err == nil {
 		r.spoke = route
-		c.answered(r, text)
+		c.answered(ctx, r, text)
 		return
 	}
 	t := engineTrouble(err)
@@ -287,15 +287,31 @@ func saidNo(err error) bool {
 	return errors.As(err, &said) && said.Refused()
 }
 
-// answered writes an answer down. One that the disk does not take is kept in
-// memory for the next try.
-func (c *courier) answered(r *report, text string) {
-	c.answer(r, text)
-	if r.trouble != nil {
-		r.kept = text
-		return
+// answered writes an answer down, into the folder where its marker is, whatever
+// became of that folder's path. There is no other copy: one that the disk does
+// not take is tried again soon, and then kept in memory for the next order.
+func (c *courier) answered(ctx context.Context, r *report, text string) {
+	o := &r.order
+	var err error
+	for wait := 50 * time.Millisecond; wait < time.Second; wait *= 2 {
+		m, seen := o.dir.Believe(o.name)
+		if err = seen; seen == nil && m.Engine == o.marker.Engine && m.Prompt == o.marker.Prompt {
+			err = o.dir.WriteAnswer(o.name, text)
+		} else if seen == nil || isAbsent(seen) {
+			r.note = "the marker was taken away or replaced; the answer is not written"
+			return
+		}
+		if err == nil || errors.Is(err, state.ErrExists) {
+			r.wrote = true
+			c.ended(r)
+			return
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
 	}
-	c.ended(r)
+	r.trouble, r.folder, r.kept = diskTrouble(err), true, text
 }
 
 // unanswered ends a job whose call was taken, or may have been, without a whole
@@ -341,11 +357,11 @@ func (c *courier) takeBack(r *report, m state.Marker, t *trouble) {
 
 // asked attends to a job whose marker is another engine's: there is nothing to
 // read.
-func (c *courier) asked(r *report) {
+func (c *courier) asked(ctx context.Context, r *report) {
 	m := r.order.marker
 	switch {
 	case r.order.kept != "":
-		c.answered(r, r.order.kept)
+		c.answered(ctx, r, r.order.kept)
 	case r.order.verb == cancel:
 		c.failSent(r, &trouble{class: ClassCancelled, again: true,
 			text: "cancelled by its .prompt.cancel; another engine was asked, and its answer is lost"}, "")

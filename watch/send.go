@@ -29,7 +29,7 @@ func (c *courier) send(ctx context.Context, r *report) {
 	if !ready {
 		return
 	}
-	if p.Options.Engine != "" { // it is another's, and was not read so before
+	if p.Options.Engine == EngineRouter { // it is another's, and was not read so before
 		r.wait = reasonChanging
 		return
 	}

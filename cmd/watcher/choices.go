@@ -111,5 +111,5 @@ func (g *generate) maySend(file string) bool {
 	p, err := watch.ReadPrompt(dir, name, g.set.plain())
 	c := g.set.agentConfig(nil, "", zerolog.Nop())
 	wait, _, _ := c.Outlook(dir, name, p, nil, nil, time.Now())
-	return err != nil || wait == "" && p.Options.Engine == ""
+	return err != nil || wait == "" && p.Options.Engine != watch.EngineRouter
 }

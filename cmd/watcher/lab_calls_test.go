@@ -67,6 +67,9 @@ func (b *bench) calls(l life) (list []lab.Call) {
 	if wrong := b.ends(l); len(wrong) > 0 || o.Late {
 		b.t.Fatalf("without any fault: %s\n%s", strings.Join(wrong, "\n"), o.Output)
 	}
+	if _, err := os.Stat(b.path("job.md")); err != nil && l.other {
+		b.t.Fatalf("without any fault there is no answer\n%s%s", o.Output, b.listing())
+	}
 	return list
 }
 

@@ -21,6 +21,7 @@ type life struct {
 	name  string
 	begin func(*bench)
 	args  []string
+	other bool   // another engine is asked
 	class string // the failure that it must end with; "" is an answer
 }
 
@@ -115,6 +116,64 @@ func (b *bench) intro() {
 	b.heads["job"] = "---\nchat: intro\n---\n"
 }
 
+// otherLives are the roads of prompts that another engine gets. A call that is cut
+// off is lost, so they can end without an answer.
+var otherLives = []life{
+	{name: "another engine", other: true, begin: func(b *bench) {
+		b.other = true
+		b.heads["job"] = "---\nengine: router\n---\n"
+		b.drop("job")
+	}},
+	{name: "another engine, no quota", other: true, begin: func(b *bench) {
+		b.other = true
+		b.drop("job")
+		b.first(labPlan{Refuse: watch.ClassQuota})
+	}},
+	{name: "another engine, chat failed", other: true, begin: func(b *bench) {
+		b.other, b.both = true, true
+		b.found(state.StageSent, true)
+		b.site.chats[labPlace(labFound, "")].plan.Fails = watch.ClassFiltered
+		f := state.Failure{Sentence: "the site filtered it", Class: watch.ClassFiltered, Prompt: state.Fingerprint(b.texts["job"]),
+			Address: labFound, Command: "touch -- job.prompt.retry"}
+		b.write("job.md.err", f.String())
+	}},
+	{name: "another engine, chat refused", other: true, begin: func(b *bench) {
+		b.other = true
+		b.drop("job")
+		f := state.Failure{Sentence: "the site refused it", Class: watch.ClassFiltered, Prompt: state.Fingerprint(b.texts["job"]),
+			Command: "rm -- job.md.err"}
+		b.write("job.md.err", f.String())
+	}},
+}
+
+func init() { lives = append(lives, otherLives...) }
+
+// endsElsewhere is how a life with another engine is over: with one answer, or with a call
+// that was cut off, or with the failure that it began with.
+func (b *bench) endsElsewhere() (wrong []string) {
+	var code int
+	var out string
+	for range 100 {
+		b.must(clearProfile(b.profile))
+		code, out = b.run("generate", "--wait=200ms", "job.prompt")
+		if _, err := os.Stat(b.path("job.md.err")); code == codeDone || code == codeSwitch && err == nil || len(b.sound()) > 0 {
+			break
+		}
+	}
+	wrong = b.sound()
+	line, _ := os.ReadFile(b.path("job.md.url"))
+	routed := state.ParseMarker(line).Engine != ""
+	failure, _ := os.ReadFile(b.path("job.md.err"))
+	class := state.ParseFailure(failure).Class
+	switch _, err := os.Stat(b.path("job.md")); {
+	case code == codeDone && err == nil:
+	case code == codeSwitch && routed && (class == watch.ClassAmbiguous || class == watch.ClassFiltered):
+	default:
+		wrong = append(wrong, fmt.Sprintf("class %q, marker %q, exit code %d\n%s", class, line, code, out))
+	}
+	return wrong
+}
+
 // briefly is how a program is called that meets a pause: what comes after it is
 // the next program's.
 var briefly = []string{"generate", "--wait=100ms", "job.prompt"}
@@ -194,7 +253,9 @@ func (l life) ending(hook lab.Hook) lab.Hook {
 // and lists what is wrong then. Nothing may change when it is called once more.
 func (b *bench) ends(l life) (wrong []string) {
 	b.t.Helper()
-	if l.class == "" {
+	if l.other {
+		wrong = b.endsElsewhere()
+	} else if l.class == "" {
 		wrong = b.finish("job")
 	} else {
 		wrong = b.fails(l.class)

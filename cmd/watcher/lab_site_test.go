@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"watcher/qwen"
+	"watcher/router/routertest"
 	"watcher/state"
 	"watcher/watch"
 	"watcher/watch/watchtest"
@@ -56,8 +57,11 @@ type labChat struct {
 type labSite struct {
 	socket  string
 	plan    func(prompt string, nth int) labPlan
-	onPost  func(labPost) // called before the prompt is taken
-	changed func()        // called after anything changed
+	onPost  func(labPost)         // called before the prompt is taken
+	onRoute func(routertest.Post) // called before another engine answers
+	changed func()                // called after anything changed
+
+	router *routertest.Server // another engine, whose ledger goes with the site's
 
 	mu    sync.Mutex
 	chats map[string]*labChat // by labPlace
@@ -89,7 +93,10 @@ func newLabSite(t testing.TB) *labSite {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &labSite{socket: filepath.Join(dir, "s"), chats: map[string]*labChat{},
-		plan: func(string, int) labPlan { return labPlan{} }, onPost: func(labPost) {}, changed: func() {}}
+		plan: func(string, int) labPlan { return labPlan{} }, onPost: func(labPost) {}, onRoute: func(routertest.Post) {}, changed: func() {},
+		router: routertest.New()}
+	t.Cleanup(s.router.Close)
+	s.router.OnPost = func(p routertest.Post) { s.onRoute(p); s.changed() }
 	l, err := net.Listen("unix", s.socket)
 	if err != nil {
 		t.Fatal(err)
@@ -241,9 +248,10 @@ func labAnswer(prompt string) string {
 
 // labState is what the site knows at one moment.
 type labState struct {
-	chats map[string]labChat
-	posts []labPost
-	made  int
+	routed []routertest.Post // what another engine got
+	chats  map[string]labChat
+	posts  []labPost
+	made   int
 }
 
 // count is how often a prompt arrived, and how often it was taken.
@@ -262,11 +270,21 @@ func (st labState) count(prompt string) (posted, taken int) {
 // count is how often a prompt has arrived and been taken so far.
 func (s *labSite) count(prompt string) (posted, taken int) { return s.save().count(prompt) }
 
+// routedTimes is how often another engine got a prompt.
+func (st labState) routedTimes(prompt string) (n int) {
+	for _, p := range st.routed {
+		if p.Prompt == prompt {
+			n++
+		}
+	}
+	return n
+}
+
 // save is what the site knows now.
 func (s *labSite) save() labState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := labState{chats: map[string]labChat{}, posts: slices.Clone(s.posts), made: s.made}
+	st := labState{routed: s.router.Posts(), chats: map[string]labChat{}, posts: slices.Clone(s.posts), made: s.made}
 	for address, c := range s.chats {
 		st.chats[address] = *c
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"watcher/cmd/watcher/lab"
+	"watcher/router/routertest"
 	"watcher/state"
 )
 
@@ -39,6 +40,8 @@ type bench struct {
 	heads   map[string]string // their front matter, by job
 	sends   map[string]int    // how often a job may be taken, by job; else once
 	posting []string          // what was wrong when a prompt arrived
+	other   bool              // there is another engine
+	both    bool              // ... which may get what the chat has had
 	cut     bool              // a marker was cut by somebody else, and may be empty
 }
 
@@ -60,6 +63,7 @@ func newBench(t testing.TB, home string) *bench {
 	b := &bench{t: t, site: newLabSite(t), home: home, dir: filepath.Join(home, "in"),
 		limit: labLimit, texts: map[string]string{}, heads: map[string]string{}, sends: map[string]int{}}
 	b.site.onPost = b.arrives
+	b.site.onRoute = b.arrivesElsewhere
 	b.bin = program(t)
 	b.profile = b.newProfile("profile", labOwner)
 	b.must(os.MkdirAll(b.dir, 0o755))
@@ -112,14 +116,18 @@ func (b *bench) drop(job string) {
 
 // environment makes the program impatient.
 func (b *bench) environment(profile string) []string {
-	return []string{
-		"HOME=" + b.home, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"),
+	var other []string
+	if b.other {
+		other = []string{"WATCHER_FALLBACK=" + b.site.router.URL, "WATCHER_FALLBACK_MODEL=m", "WATCHER_FALLBACK_ON=quota,filtered"}
+	}
+	return append(other,
+		"HOME="+b.home, "TMPDIR="+os.TempDir(), "PATH="+os.Getenv("PATH"),
 		"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off",
-		"WATCHER_TEST_CHAT=" + b.site.socket, "WATCHER_TEST_LEASELESS=1ms",
-		"WATCHER_SITE=https://chat.example", "WATCHER_PROFILE=" + profile, "WATCHER_SEND_GAP=0s",
+		"WATCHER_TEST_CHAT="+b.site.socket, "WATCHER_TEST_LEASELESS=1ms",
+		"WATCHER_SITE=https://chat.example", "WATCHER_PROFILE="+profile, "WATCHER_SEND_GAP=0s",
 		"WATCHER_SETTLE=1ms", "WATCHER_MAX_CHARS=0", "WATCHER_POLL=8ms", "WATCHER_RESCAN=40ms", "WATCHER_GRACE=20ms",
 		"WATCHER_LOG_FORMAT=json", "WATCHER_LOG_LEVEL=debug",
-	}
+	)
 }
 
 // run runs the program untouched.
@@ -174,6 +182,20 @@ func (b *bench) arrives(p labPost) {
 	}
 }
 
+// arrivesElsewhere does so when one comes in at another engine.
+func (b *bench) arrivesElsewhere(p routertest.Post) {
+	if b.down.Load() {
+		return
+	}
+	job := b.jobOf(p.Prompt)
+	line, err := os.ReadFile(b.path(job + ".md.url"))
+	if m := state.ParseMarker(line); (job == "" || m.Engine == "" || m.Stage != state.StageReleased) && !b.down.Load() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.posting = append(b.posting, fmt.Sprintf("another engine got %q while its marker was %q, %v", p.Prompt, line, err))
+	}
+}
+
 func (b *bench) jobOf(prompt string) string {
 	for job, text := range b.texts {
 		if text == prompt {
@@ -198,8 +220,15 @@ func (b *bench) sound() (wrong []string) {
 		if may := max(1, b.sends[job]); taken > may {
 			wrong = append(wrong, fmt.Sprintf("%s was taken %d times (posted %d)", job, taken, posted))
 		}
+		routed := site.routedTimes(text)
+		if routed > 1 || routed > 0 && taken > 0 && !b.both {
+			wrong = append(wrong, fmt.Sprintf("%s: another engine got it %d times, the chat %d times", job, routed, taken))
+		}
+		if !b.cut && routed > 0 && !b.kept(job, names, "#engine=router&") {
+			wrong = append(wrong, fmt.Sprintf("%s: another engine got it, and no marker says so", job))
+		}
 		wrong = append(wrong, b.soundMarkers(job, site.addresses(text), names)...)
-		if answer, there := names[job+".md"]; there && answer != labAnswer(text) {
+		if answer, there := names[job+".md"]; there && answer != labAnswer(text) && !(routed > 0 && answer == routertest.Answer(text)) {
 			wrong = append(wrong, fmt.Sprintf("%s.md holds %d bytes that are not the answer", job, len(answer)))
 		}
 		if failure, there := names[job+".md.err"]; there && !wholeFailure(failure) {
@@ -212,6 +241,16 @@ func (b *bench) sound() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// kept reports whether any of a job's markers holds the words.
+func (b *bench) kept(job string, names map[string]string, words string) bool {
+	for name, content := range names {
+		if strings.HasPrefix(name, job+".md.url") && strings.Contains(content, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // soundMarkers lists what is wrong with a job's markers, retired ones too.
@@ -267,7 +306,7 @@ func ownTemp(name string) bool {
 // answer is not there.
 func (b *bench) over(jobs ...string) (wrong []string) {
 	for _, job := range jobs {
-		if _, taken := b.site.count(b.texts[job]); taken != max(1, b.sends[job]) {
+		if _, taken := b.site.count(b.texts[job]); taken != max(1, b.sends[job]) && (!b.other || b.site.router.Count(b.texts[job]) == 0) {
 			wrong = append(wrong, fmt.Sprintf("%s was taken %d times", job, taken))
 		}
 		if _, err := os.Stat(b.path(job + ".md")); err != nil {
@@ -327,6 +366,7 @@ func (b *bench) fresh() {
 	b.newProfile(filepath.Base(b.profile), labOwner)
 	b.site.restore(labState{})
 	b.texts, b.heads, b.sends, b.posting, b.cut = map[string]string{}, map[string]string{}, map[string]int{}, nil, false
+	b.other, b.both = false, false
 	b.site.plan = func(string, int) labPlan { return labPlan{} }
 }
 
@@ -358,6 +398,7 @@ func (st labState) addresses(prompt string) (list []string) {
 func (s *labSite) restore(st labState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.router.Restore(st.routed)
 	s.posts, s.made = slices.Clone(st.posts), st.made
 	s.chats = map[string]*labChat{}
 	for address, c := range maps.All(st.chats) {

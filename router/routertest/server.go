@@ -53,6 +53,10 @@ type Server struct {
 	http *httptest.Server
 	done chan struct{}
 
+	// OnPost, if set before the first request, is called when one has arrived,
+	// before it is answered.
+	OnPost func(Post)
+
 	mu     sync.Mutex
 	script func(prompt string, nth int) Plan
 	posts  []*Post
@@ -98,6 +102,16 @@ func (s *Server) Posts() (list []Post) {
 	return list
 }
 
+// Restore puts another ledger in the place of this one.
+func (s *Server) Restore(posts []Post) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts = nil
+	for _, p := range posts {
+		s.posts = append(s.posts, &p)
+	}
+}
+
 // Count tells how often a prompt arrived.
 func (s *Server) Count(prompt string) (n int) {
 	for _, p := range s.Posts() {
@@ -136,6 +150,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	post := &Post{Prompt: ask.Messages[0].Content, Model: ask.Model, Stream: ask.Stream, Path: r.URL.Path,
 		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 	plan := s.note(post)
+	if s.OnPost != nil {
+		s.OnPost(*post)
+	}
 	if !s.hold(plan.Wait, r) {
 		return
 	}
