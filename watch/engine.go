@@ -10,11 +10,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"watcher/state"
+	"watcher/watch/frontmatter"
 )
 
 // EngineRouter is what the markers of another engine's prompts call it, and what
 // a prompt's options say to ask for it.
-const EngineRouter = "router"
+const EngineRouter = frontmatter.EngineRouter
 
 // Engine is another engine than the chat: it takes a prompt and returns its
 // answer in one call, of which nothing is left to come back to. It is declared
@@ -183,8 +184,10 @@ func (l *loop) otherView(j *job) otherView {
 	return o
 }
 
-// needsChat reports whether a prompt asks for what only the chat has.
-func needsChat(p Prompt) bool { return p.Options.Chat != "" || len(p.Options.Attach) > 0 }
+// needsChat reports whether a prompt asks for the chat, or for what only that has.
+func needsChat(p Prompt) bool {
+	return p.Options.Engine == frontmatter.EngineChat || p.Options.Chat != "" || len(p.Options.Attach) > 0
+}
 
 // asking reports whether another engine is being asked for a job, or will be as
 // soon as the courier is free.

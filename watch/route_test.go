@@ -785,14 +785,16 @@ func TestFollowersWaitForTheChat(t *testing.T) {
 		r.write("b.prompt", "---\nchat: a\n---\nfollow\n")
 		r.write("c.prompt", "---\nattach: [figure.csv]\n---\nlook\n")
 		r.write("d.prompt", "plain")
+		r.write("e.prompt", "---\nengine: chat\n---\nfor the chat alone\n")
 		r.running()
 		pass(2 * time.Hour)
 		r.byEngine(e, "d", "plain")
-		if e.Calls() != 1 || r.has("b.md.url") || r.has("c.md.url") {
+		if e.Calls() != 1 || r.has("b.md.url") || r.has("c.md.url") || r.has("e.md.url") {
 			t.Errorf("asked %d times\n%s", e.Calls(), r.log)
 		}
 		pass(3 * time.Hour)
 		r.answered("b", "follow")
 		r.answered("c", "look")
+		r.answered("e", "for the chat alone")
 	})
 }
