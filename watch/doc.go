@@ -57,6 +57,13 @@
 // one address can stand in several markers. In one chat one question is open at a
 // time. What is attached is copied first (pack.go): the copies are uploaded.
 //
+// # Another engine
+//
+// Where one is set up ([Fallback]), a prompt can go to an [Engine] instead: one
+// call, of which nothing is left to come back to (engine.go decides, route.go
+// does it). The marker comes first there, too, so that one prompt has one
+// engine; a job whose chat failed never is New on its way.
+//
 // # What goes wrong
 //
 // A failure has a class (class.go). One job's own ends that job with a .md.err

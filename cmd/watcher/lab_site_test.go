@@ -30,6 +30,7 @@ import (
 type labPlan struct {
 	Slow   time.Duration // before it does anything
 	Refuse string        // it takes nothing and says this class
+	Back   time.Time     // ... and when to come back
 	Lose   bool          // it takes nothing and hangs up
 	Drop   bool          // it takes the prompt and hangs up
 	Late   time.Duration // it takes the prompt only so long after it came
@@ -122,6 +123,7 @@ type labAsk struct {
 
 type labReply struct {
 	Address, After, Message, Class string
+	Back                           time.Time
 	List                           []string
 	Turn                           watch.Turn
 }
@@ -209,7 +211,7 @@ func (s *labSite) post(a labAsk) (r labReply, ok bool) {
 	s.onPost(post)
 	s.posts = append(s.posts, post)
 	if !post.Taken {
-		return labReply{Class: plan.Refuse}, plan.Refuse != ""
+		return labReply{Class: plan.Refuse, Back: plan.Back}, plan.Refuse != ""
 	}
 	c.plan, c.message, c.due = plan, fmt.Sprintf("message-%d", len(s.posts)), time.Now().Add(plan.Late)
 	return labReply{Message: c.message}, !plan.Drop
@@ -361,7 +363,7 @@ func (w wireChat) Send(ctx context.Context, out watch.Outgoing, commit func(stri
 	ask.Op, ask.Address, ask.After = "post", r.Address, r.After
 	r, err = w.call(ctx, ask)
 	if err == nil && r.Class != "" {
-		err = &labRefusal{watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat refuses: " + r.Class, Left: true}}
+		err = &labRefusal{watchtest.Fault{Kind: r.Class, Text: "the laboratory's chat refuses: " + r.Class, Left: true, Back: r.Back}}
 	}
 	return r.Message, err
 }
