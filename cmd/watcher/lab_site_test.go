@@ -272,16 +272,6 @@ func (st labState) count(prompt string) (posted, taken int) {
 // count is how often a prompt has arrived and been taken so far.
 func (s *labSite) count(prompt string) (posted, taken int) { return s.save().count(prompt) }
 
-// routedTimes is how often another engine got a prompt.
-func (st labState) routedTimes(prompt string) (n int) {
-	for _, p := range st.routed {
-		if p.Prompt == prompt {
-			n++
-		}
-	}
-	return n
-}
-
 // save is what the site knows now.
 func (s *labSite) save() labState {
 	s.mu.Lock()

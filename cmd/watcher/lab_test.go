@@ -405,3 +405,13 @@ func (s *labSite) restore(st labState) {
 		s.chats[address] = &c
 	}
 }
+
+// routedTimes is how often another engine got a prompt.
+func (st labState) routedTimes(prompt string) (n int) {
+	for _, p := range st.routed {
+		if p.Prompt == prompt {
+			n++
+		}
+	}
+	return n
+}

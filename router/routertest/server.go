@@ -244,7 +244,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, post *Post, plan 
 		out.delta(map[string]any{"reasoning_content": plan.Reason, "content": nil}, "")
 	}
 	half := len(text) / 2
-	for half > 0 && !('\n' == text[half]) {
+	for half > 0 && text[half] != '\n' {
 		half--
 	}
 	switch {
