@@ -35,7 +35,8 @@ func (p *page) loaded(ctx context.Context) (pageState, error) {
 
 // ready reports whether the site's scripts have initialised. In some headless
 // runs their token never appears: that is waited for once, and not again while
-// this program runs. A page without such scripts has only to be old enough.
+// this program runs. What is sent before they are there draws a check that only
+// a person can clear, so scripts that are not there yet are waited for longer. A page without such scripts has only to be old enough.
 func (p *page) ready(s pageState) bool {
 	c := p.client
 	old := s.Age >= float64(c.options.PageAge.Milliseconds())
@@ -45,7 +46,11 @@ func (p *page) ready(s pageState) bool {
 	case !s.Initialised && !s.Scripts, c.tokenless:
 		return old
 	}
-	c.tokenless = s.Age >= float64(settleTimeout.Milliseconds())
+	patience := settleTimeout
+	if !s.Initialised {
+		patience = scriptsTimeout
+	}
+	c.tokenless = s.Age >= float64(patience.Milliseconds())
 	return c.tokenless
 }
 

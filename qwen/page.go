@@ -15,11 +15,12 @@ import (
 // about 1.3 s after a cold load, and in some headless runs their token never
 // appears; text set in the first 3 s is thrown away by hydration.
 const (
-	tabTimeout    = 30 * time.Second
-	loadTimeout   = 60 * time.Second
-	settleTimeout = 8 * time.Second // for the scripts' token, then go on without
-	pollInterval  = 100 * time.Millisecond
-	fetchTimeout  = 60 * time.Second // until it is whole
+	tabTimeout     = 30 * time.Second
+	loadTimeout    = 60 * time.Second
+	settleTimeout  = 8 * time.Second  // for the scripts' token, then go on without
+	scriptsTimeout = 16 * time.Second // for the scripts themselves
+	pollInterval   = 100 * time.Millisecond
+	fetchTimeout   = 60 * time.Second // until it is whole
 )
 
 // keptReplies is how many bytes of replies the browser keeps for us.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -80,6 +81,29 @@ func TestPlainPage(t *testing.T) {
 	values, err := evaluate(p, `[...document.querySelectorAll("textarea")].map((e) => e.value).join()`)
 	if err != nil || values != "twin,twin,twin,twin,the text" {
 		t.Errorf("the composers hold %q, %v", values, err)
+	}
+}
+
+// TestReady is how long a page's scripts are waited for.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state pageState
+		after time.Duration // from this age on it is ready, and before it is not
+	}{
+		"all there":                  {pageState{Scripts: true, Initialised: true, UID: true}, 0},
+		"the token never comes":      {pageState{Scripts: true, Initialised: true}, settleTimeout},
+		"the scripts come late":      {pageState{Scripts: true}, scriptsTimeout},
+		"a page without any scripts": {pageState{}, 3 * time.Second},
+	} {
+		at := func(age time.Duration) bool {
+			p := &page{client: &Client{options: Options{PageAge: 3 * time.Second}}}
+			c.state.Age = float64(age.Milliseconds())
+			return p.ready(c.state)
+		}
+		if !at(c.after) || c.after > 0 && at(c.after-time.Millisecond) {
+			t.Errorf("%s: at %v %v, just before %v", name, c.after, at(c.after), at(c.after-time.Millisecond))
+		}
 	}
 }
 
