@@ -299,8 +299,11 @@ func TestEngineRefusesAfterTheChat(t *testing.T) {
 			if f := r.failed("a", watch.ClassFiltered); r.chat.Calls("send") != 1 || f.Prompt == "" {
 				t.Errorf("the chat was tried %d times", r.chat.Calls("send"))
 			}
-			if taken && (r.marker("a").Engine != "" || r.marker("a").Stage != state.StageSent) {
-				t.Errorf("the marker is %+v", r.marker("a"))
+			if taken {
+				chat := r.chat.Accepted()[0].Address
+				if m := r.marker("a"); m.Address != chat || m.Engine != "" || m.Stage != state.StageSent {
+					t.Errorf("the marker is %+v, and the chat is %s", m, chat)
+				}
 			}
 			files, _ := filepath.Glob(r.path("a.md.*"))
 			if taken && len(files) > 6 {
