@@ -23,7 +23,7 @@ var mutations = []mutation{
 		[]string{"case (g.phase == gateHolding || g.phase == gateReleasing) && g.site.hosts(p.Request.URL):", "case false:"},
 		"qwen", "TestGatePolicy"},
 	{"what carries the prompt and is no send passes", "qwen/gate.go",
-		[]string{"case g.needle != nil && g.needle.in(p.Request.URL, body):\n\t\tg.strange = append(g.strange, p.path())\n\t\treturn refuse\n", "case g.needle != nil && g.needle.in(p.Request.URL, body):\n\t\tg.strange = append(g.strange, p.path())\n\t\treturn pass\n"},
+		[]string{"case g.needle != nil && g.needle.in(p.Request.URL, body), g.goesElsewhere(p, body):", "case g.goesElsewhere(p, body):"},
 		"qwen", "TestGatePolicy"},
 	{"a text that the page changed is sent", "qwen/body.go",
 		[]string{"if text != w.prompt {", "if text == \"\" {"},
