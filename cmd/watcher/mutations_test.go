@@ -241,7 +241,7 @@ var mutations = []mutation{
 		[]string{"if p.Options.Chat != \"\" {", "if false {"},
 		"watch", "TestEmptyMarkerOfAFollower"},
 	{"follow: the marker does not name the message", "watch/send.go",
-		[]string{"At: time.Now().Unix(), After: after}", "At: time.Now().Unix()}"},
+		[]string{"At: time.Now().Unix(), After: after, Engine", "At: time.Now().Unix(), Engine"},
 		"watch", "TestFollowerInDoubt"},
 	{"attach: a file may change before the release", "watch/send.go",
 		[]string{" || !slices.Equal(t.files, e.terms.files)", ""},
