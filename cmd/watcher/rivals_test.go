@@ -56,6 +56,23 @@ func TestTenCallers(t *testing.T) {
 	d.tidy()
 }
 
+// stopped reports that no thread of a process runs any more. The signal reaches
+// one thread first, and the others go on for a while when the machine is busy.
+func stopped(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("process %d is gone: %v", pid, err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil || !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return true
+}
+
 // TestStoppedHolder: a holder that is stopped (SIGSTOP) answers nobody; the
 // caller says 3 soon and does not wait without limit.
 func TestStoppedHolder(t *testing.T) {
@@ -69,6 +86,7 @@ func TestStoppedHolder(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	r.until("the daemon stands still", func() bool { return stopped(t, r.cmd.Process.Pid) })
 	text := strings.TrimSpace(d.unique("Nobody answers"))
 	d.drop("job", text)
 	code, out := d.run(nil, "generate", "job.prompt")
