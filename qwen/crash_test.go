@@ -119,8 +119,8 @@ func (s *stage) consistent(t *testing.T, prompt, address, message string, err er
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
 	steps := map[string][]string{
-		"browser": {qwen.StepHeld, qwen.StepCommitted, qwen.StepReleased, qwen.StepHeaders},
-		"page":    {qwen.StepCommitted, qwen.StepReleased},
+		"browser": {qwen.StepHeld, qwen.StepReleased},
+		"page":    {qwen.StepCommitted},
 		"network": {qwen.StepReleased},
 	}
 	for what, kill := range map[string]func(*stage, *testing.T){

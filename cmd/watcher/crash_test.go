@@ -23,7 +23,7 @@ var (
 // page, at the page, around the commit and the release, and while collecting.
 func crashSteps() []string {
 	if !*every {
-		return []string{"qwen:verified", "state:linked:1", "qwen:committed", "qwen:released", "qwen:headers", "state:linked:2"}
+		return []string{"state:linked:1", "qwen:released", "state:linked:2"}
 	}
 	var steps []string
 	for _, step := range qwen.Steps {

@@ -56,9 +56,9 @@ func TestTenCallers(t *testing.T) {
 	d.tidy()
 }
 
-// stopped reports that no thread of a process runs any more. The signal reaches
+// standsStill reports that no thread of a process runs any more. The signal reaches
 // one thread first, and the others go on for a while when the machine is busy.
-func stopped(t *testing.T, pid int) bool {
+func standsStill(t *testing.T, pid int) bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
@@ -86,7 +86,7 @@ func TestStoppedHolder(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	r.until("the daemon stands still", func() bool { return stopped(t, r.cmd.Process.Pid) })
+	r.until("the daemon stands still", func() bool { return standsStill(t, r.cmd.Process.Pid) })
 	text := strings.TrimSpace(d.unique("Nobody answers"))
 	d.drop("job", text)
 	code, out := d.run(nil, "generate", "job.prompt")

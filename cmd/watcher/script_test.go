@@ -26,10 +26,12 @@ import (
 //	answer FILE               FILE's .md is the site's whole answer to it
 //	life DURATION             logins that the script's own site gives last so long
 //	site OPTION=VALUE...      start a site of the script's own with these options, logged in
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+
+func runScripts(t *testing.T, dir string) {
 	s := theStage(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
