@@ -124,7 +124,7 @@ func (b *bench) recover(kind, image, dir string, l life, st labState, from *benc
 	}
 	b.home, b.dir, b.profile = mount, filepath.Join(mount, "in"), filepath.Join(mount, "profile")
 	b.other, b.both = from.other, from.both
-	b.texts, b.sends, b.cut, b.posting = from.texts, from.sends, from.cut, nil
+	b.texts, b.heads, b.sends, b.cut, b.posting = from.texts, from.heads, from.sends, from.cut, nil
 	b.site.restore(st)
 	b.site.plan = from.site.plan
 	if _, err := os.Stat(b.profile); l.name == "new, first call of all" && err != nil {
