@@ -143,6 +143,8 @@ func (b *chromium) startTrouble(path string, err error) error {
 func (b *chromium) adopt(cmd *exec.Cmd) {
 	cmd.SysProcAttr = processAttributes()
 	cmd.ExtraFiles = append(cmd.ExtraFiles, b.profile.alive)
+	// What it would keep in the user's home otherwise.
+	cmd.Env = append(cmd.Environ(), "BREAKPAD_DUMP_LOCATION="+b.profile.browserDir(), "GSETTINGS_BACKEND=memory")
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
 	cmd.WaitDelay = stopTimeout
 }

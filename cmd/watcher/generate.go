@@ -142,7 +142,7 @@ func (g *generate) offline(file string) (watch.Result, bool, error) {
 	if err != nil {
 		return watch.Result{}, false, err
 	}
-	r := watch.Result{File: file, Phase: j.phase, Address: j.address}
+	r := watch.Result{File: file, Phase: j.phase, Address: j.address, Changed: j.changed}
 	if j.asks {
 		return r, false, nil // somebody has to obey it first
 	}

@@ -23,6 +23,7 @@ type jobFiles struct {
 	held    bool   // its .prompt.hold is there
 	engine  string // what a new prompt's options ask for
 	routed  bool   // its marker is another engine's
+	changed bool   // the prompt is not what was sent any more
 	asks    bool   // a .cancel or a .retry waits to be obeyed
 }
 
@@ -51,6 +52,8 @@ func lookAt(file string, plain bool) (jobFiles, error) {
 			if m.Stage == state.StageReleased {
 				j.doubted = m.By
 			}
+			p, err := watch.ReadPrompt(dir, name, plain)
+			j.changed = err == nil && p.Differs(m)
 		}
 	}
 	if j.phase == state.New {

@@ -69,7 +69,7 @@ func isFolder(dir string) error {
 	case err != nil:
 		return usagef("watch %s: %v", dir, err)
 	case !info.IsDir():
-		return usagef("watch %s: it is not a folder; for one file use 'watcher generate %s'", dir, dir)
+		return usagef("watch %s: it is not a folder; name the folder that it lies in", dir)
 	}
 	f, err := os.Open(dir)
 	if err != nil {
