@@ -272,7 +272,7 @@ func (o origin) chatID(address string) (string, error) {
 			return strings.ToLower(id), nil
 		}
 	}
-	e := fail(KindInvalid, "open the chat", "the address %q is not a chat of %s; it was not opened", address, o.base)
+	e := fail(KindInvalid, "open the chat", "the address %q is not a chat of %s", address, o.base)
 	e.Advice = "if it is another site's, call with that --site; else correct the .md.url"
 	return "", e
 }
