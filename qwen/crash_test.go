@@ -71,10 +71,14 @@ func descendants(t *testing.T, root int) []int {
 }
 
 // killBrowser kills the stage's browser.
-func (s *stage) killBrowser(t *testing.T) { syscall.Kill(s.browserPid(t), syscall.SIGKILL) }
+func (s *stage) killBrowser(t *testing.T) {
+	s.client.Forgive()
+	syscall.Kill(s.browserPid(t), syscall.SIGKILL)
+}
 
 // killPage kills the processes of the stage's pages.
 func (s *stage) killPage(t *testing.T) {
+	s.client.Forgive()
 	for _, pid := range descendants(t, s.browserPid(t)) {
 		if strings.Contains(commandLine(pid), "--type=renderer") {
 			syscall.Kill(pid, syscall.SIGKILL)
@@ -84,6 +88,7 @@ func (s *stage) killPage(t *testing.T) {
 
 // killNetwork kills the process that carries the browser's connections.
 func (s *stage) killNetwork(t *testing.T) {
+	s.client.Forgive()
 	for _, pid := range descendants(t, s.browserPid(t)) {
 		if strings.Contains(commandLine(pid), "network.mojom.NetworkService") {
 			syscall.Kill(pid, syscall.SIGKILL)

@@ -25,6 +25,9 @@ func (c *Client) Hurry(headers, named time.Duration) {
 	c.headersTimeout, c.namedTimeout = headers, named
 }
 
+// Forgive forgets how often the browser died, so that tests can kill it in a row.
+func (c *Client) Forgive() { c.keeper.forgive() }
+
 // Forget makes the next call load a new page.
 func (c *Client) Forget() {
 	c.mu.Lock()

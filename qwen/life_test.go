@@ -94,7 +94,7 @@ func TestDeaths(t *testing.T) {
 	address, message := s.mustSend(t, "The first of many.")
 	s.answer(t, address, message)
 	for row := 1; row <= 6; row++ {
-		s.killBrowser(t)
+		syscall.Kill(s.browserPid(t), syscall.SIGKILL)
 		_, err := s.client.Read(t.Context(), address, message, "")
 		if e := fault(err); e != nil && e.When.IsZero() { // it was met dying
 			_, err = s.client.Read(t.Context(), address, message, "")
