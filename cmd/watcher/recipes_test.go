@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,15 +10,19 @@ import (
 	"testing"
 	"time"
 
+	"watcher/qwen/qwentest"
 	"watcher/router/routertest"
 	"watcher/watch"
 )
 
-// recipe is a folder, the laboratory's chat with another engine, and a PATH on
-// which the program is: what the files in examples/ need.
+// recipe is a folder, a chat with another engine, and a PATH on which the program
+// is: what the files in examples/ need. The chat is the laboratory's, or, with
+// -every, the rehearsal site in a browser.
 type recipe struct {
 	t    *testing.T
 	site *labSite
+	desk *desk  // nil: the laboratory's chat
+	salt string // makes texts that the rehearsal site, which others use too, has not seen
 	home string
 	dir  string
 	env  []string
@@ -45,7 +50,42 @@ func newRecipe(t *testing.T) *recipe {
 		"WATCHER_SEND_GAP=0s", "WATCHER_SETTLE=10ms", "WATCHER_POLL=20ms", "WATCHER_RESCAN=100ms", "WATCHER_GRACE=100ms",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 	}
+	if *every {
+		r.rehearse(t)
+	}
 	return r
+}
+
+// rehearse takes the rehearsal site for the laboratory's chat.
+func (r *recipe) rehearse(t *testing.T) {
+	r.desk = newDesk(t)
+	r.salt = fmt.Sprintf(" (%s)", t.Name())
+	// What comes later counts, so the PATH and the home stay the recipe's.
+	r.env = append(append(r.desk.environment(r.desk.home), "WATCHER_BROWSER="+r.desk.browser, "WATCHER_SEND_GAP=0s"),
+		"HOME="+r.home, "TMPDIR="+os.TempDir(), "PATH="+filepath.Join(r.home, "bin")+":"+os.Getenv("PATH"),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+}
+
+// text is what the prompt of a name asks. A rehearsal site reads in it how it is
+// to behave; the laboratory's chat has a plan.
+func (r *recipe) text(name string) string {
+	text := "What is " + name + "?" + r.salt
+	if r.desk != nil && strings.Contains(name, "quota") {
+		text += "\n!rehearsal fault=quota times=9"
+	}
+	if r.desk != nil && strings.Contains(name, "filtered") {
+		text += "\n!rehearsal fault=inspect"
+	}
+	return text
+}
+
+// taken is how often the chat took the prompt of a name.
+func (r *recipe) taken(name string) int {
+	if r.desk != nil {
+		return r.desk.site.Find(r.text(name)).Accepted
+	}
+	_, taken := r.site.count(r.text(name))
+	return taken
 }
 
 // example is the path of a file in examples/.
@@ -98,7 +138,7 @@ func (r *recipe) write(path, text string) {
 
 // drop makes a prompt in the outbox with a text of its own.
 func (r *recipe) drop(name string) {
-	r.write(filepath.Join(r.dir, name+".prompt"), "What is "+name+"?\n")
+	r.write(filepath.Join(r.dir, name+".prompt"), r.text(name)+"\n")
 }
 
 // is checks a file's content; "" means that it is not there.
@@ -113,9 +153,7 @@ func (r *recipe) is(path, want string) {
 // by checks how often the chat took a prompt, and how often another engine got it.
 func (r *recipe) by(name string, chat, other int) {
 	r.t.Helper()
-	text := "What is " + name + "?"
-	_, taken := r.site.count(text)
-	routed := 0
+	text, taken, routed := r.text(name), r.taken(name), 0
 	for _, p := range r.site.router.Posts() {
 		if strings.TrimRight(p.Prompt, "\n") == text {
 			routed++
@@ -126,7 +164,12 @@ func (r *recipe) by(name string, chat, other int) {
 	}
 }
 
-func (r *recipe) answer(name string) string { return labAnswer("What is " + name + "?") }
+func (r *recipe) answer(name string) string {
+	if r.desk != nil {
+		return qwentest.Answer(r.text(name))
+	}
+	return labAnswer(r.text(name))
+}
 
 func (r *recipe) until(what string, done func() bool) {
 	r.t.Helper()
@@ -156,11 +199,11 @@ func TestRecipeMake(t *testing.T) {
 	t.Parallel()
 	need(t, "make")
 	r := newRecipe(t)
-	for _, name := range []string{"a", "b", "c"} {
+	for _, name := range []string{"a", "filtered", "c"} {
 		r.drop(name)
 	}
 	r.site.plan = func(prompt string, _ int) labPlan {
-		if strings.Contains(prompt, "b") {
+		if strings.Contains(prompt, "filtered") {
 			return labPlan{Fails: watch.ClassFiltered}
 		}
 		return labPlan{Think: 100 * time.Millisecond}
@@ -173,7 +216,7 @@ func TestRecipeMake(t *testing.T) {
 		r.is(filepath.Join(r.dir, name+".md"), r.answer(name))
 		r.by(name, 1, 0)
 	}
-	r.is(filepath.Join(r.dir, "b.md"), "")
+	r.is(filepath.Join(r.dir, "filtered.md"), "")
 	// What is there is up to date; a prompt that was changed is not sent again.
 	if out := r.ok(r.dir, "make", "-f", makefile, "a.md", "c.md"); !strings.Contains(out, "up to date") {
 		t.Errorf("make says %s", out)
@@ -215,7 +258,7 @@ func TestRecipeCron(t *testing.T) {
 	r.drop("quota")
 	r.until("the third answer", func() bool { minute(); return exists(filepath.Join(r.dir, "quota.md")) })
 	for _, name := range []string{"filtered", "quota"} {
-		r.is(filepath.Join(r.dir, name+".md"), routertest.Answer("What is "+name+"?\n")+"\n")
+		r.is(filepath.Join(r.dir, name+".md"), routertest.Answer(r.text(name)+"\n")+"\n")
 		r.is(filepath.Join(r.dir, name+".prompt.hold"), "")
 	}
 	r.by("filtered", 1, 1)
@@ -254,8 +297,8 @@ func TestRecipeGitHook(t *testing.T) {
 		r.ok(work, "git", "commit", "-qm", "prompts")
 		r.ok(work, "git", "push", "-q", bare, "main")
 	}
-	r.write(filepath.Join(work, "a.prompt"), "What is a?\n")
-	r.write(filepath.Join(work, "sub dir", "b.prompt"), "What is b?\n")
+	r.write(filepath.Join(work, "a.prompt"), r.text("a")+"\n")
+	r.write(filepath.Join(work, "sub dir", "b.prompt"), r.text("b")+"\n")
 	r.write(filepath.Join(work, "notes.md"), "not an answer\n")
 	push()
 	r.ok(r.dir, "watcher", "generate", "--wait=1m", r.dir)
@@ -268,8 +311,8 @@ func TestRecipeGitHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	push()
-	r.is(filepath.Join(r.dir, "a.prompt"), "What is a?\n")
-	r.is(filepath.Join(r.dir, "sub dir", "b.prompt"), "What is b?\n")
+	r.is(filepath.Join(r.dir, "a.prompt"), r.text("a")+"\n")
+	r.is(filepath.Join(r.dir, "sub dir", "b.prompt"), r.text("b")+"\n")
 	r.by("a", 1, 0)
 	r.by("b", 1, 0)
 }
@@ -308,8 +351,8 @@ func TestRecipeLaptop(t *testing.T) {
 	need(t, "rsync")
 	r := newRecipe(t)
 	laptop := filepath.Join(r.home, "laptop")
-	r.write(filepath.Join(laptop, "a.prompt"), "What is a?\n")
-	r.write(filepath.Join(laptop, "sub", "b.prompt"), "What is b?\n")
+	r.write(filepath.Join(laptop, "a.prompt"), r.text("a")+"\n")
+	r.write(filepath.Join(laptop, "sub", "b.prompt"), r.text("b")+"\n")
 	r.write(filepath.Join(laptop, "notes.txt"), "private\n")
 	sync := func() { r.ok(r.home, r.example("laptop.sh"), laptop, r.dir) }
 	sync()
@@ -329,7 +372,7 @@ func TestRecipeLaptop(t *testing.T) {
 	}
 	sync()
 	r.ok(r.dir, "watcher", "generate", r.dir)
-	r.is(filepath.Join(r.dir, "a.prompt"), "What is a?\n")
+	r.is(filepath.Join(r.dir, "a.prompt"), r.text("a")+"\n")
 	for _, name := range []string{"a", "b"} {
 		r.by(name, 1, 0)
 	}
