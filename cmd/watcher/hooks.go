@@ -209,7 +209,7 @@ func (h *hooks) call(ctx context.Context, d *dueHook) (result string) {
 	if s := output.String(); s != "" {
 		e.Str("output", s)
 	}
-	e.Str("event", d.Event).Dur("took", time.Since(began)).Msg("hook")
+	e.Str("event", d.Event).Str("took", time.Since(began).Round(time.Millisecond).String()).Msg("hook")
 	h.ran(d.Event, result)
 	return result
 }
