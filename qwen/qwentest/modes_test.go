@@ -230,7 +230,7 @@ func TestLeavingAsks(t *testing.T) {
 
 // TestChallengePage: the firewall's page reloads itself and is gone.
 func TestChallengePage(t *testing.T) {
-	p := open(t, Options{EarlyStop: 300 * time.Millisecond, LateRender: 100 * time.Millisecond, DrawByFrame: true, StaleChat: 200 * time.Millisecond, Virtual: true}, ModeHTTP)
+	p := open(t, Options{EarlyStop: time.Second, LateRender: 100 * time.Millisecond, DrawByFrame: true, StaleChat: 200 * time.Millisecond, Virtual: true}, ModeHTTP)
 	p.site.Fault(Fault{Kind: ChallengeHTML, On: OnPage, Delay: 100 * time.Millisecond})
 	p.early(`window.seen = new Set(); new MutationObserver(() => {
 		for (const m of document.querySelectorAll(".user-message-content")) seen.add(m.textContent);
