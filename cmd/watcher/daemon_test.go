@@ -88,7 +88,7 @@ func TestDaemonMany(t *testing.T) {
 	d := newDesk(t)
 	texts := map[string]string{}
 	var names []string
-	prompts := 8
+	prompts := 5
 	if *every {
 		prompts = 20
 	}
