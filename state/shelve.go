@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -232,6 +233,29 @@ func shelfPath(i int) string {
 func (d *Dir) HasShelf(i int) bool {
 	there, err := d.there(shelfPath(i))
 	return err == nil && there
+}
+
+// SentBefore reports whether a job of this name whose files were moved to a shelf
+// was sent with the text of this fingerprint: then a tool has delivered the
+// prompt once more, and its marker is not beside it any more.
+func (d *Dir) SentBefore(n Name, sum string) (bool, error) {
+	for i := 1; ; i++ {
+		shelf, err := OpenDir(filepath.Join(d.path, shelfPath(i)), "")
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		m, err := shelf.Believe(n)
+		_ = shelf.Close() // it was only read through
+		if err == nil && m.Prompt == sum {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
 }
 
 // Shelf opens the i-th shelf of the folder, which is made if need be. The later

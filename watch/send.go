@@ -90,6 +90,14 @@ func (c *courier) ready(r *report) (p Prompt, t terms, ok bool) {
 	if r.wait = c.uploaded(o, p); r.wait != "" {
 		return p, t, false
 	}
+	switch before, err := o.dir.SentBefore(o.name, p.Sum); {
+	case err != nil:
+		r.trouble, r.folder = diskTrouble(err), true
+		return p, t, false
+	case before:
+		r.wait = reasonSentBefore
+		return p, t, false
+	}
 	if t := c.overlong(p.Text); t != nil {
 		c.fail(r, t, p.Whole, nil, "")
 		return p, terms{}, false
@@ -107,6 +115,10 @@ func (c *courier) ready(r *report) (p Prompt, t terms, ok bool) {
 	}
 	return p, t, false
 }
+
+// reasonSentBefore is why a prompt waits that was answered, moved away by clean,
+// and then delivered again.
+const reasonSentBefore = "it was sent before, and its answer is in " + state.ShelfFolder + "; to send it again give it another name, or take the old files away"
 
 // overlong is the failure of a prompt that is longer than may be sent. It is
 // found before the chat is bothered: sites refuse long texts in ways that look
